@@ -1,0 +1,67 @@
+#pragma once
+
+// What makes places. A backend is a few hundred lines: make the place, bring the guest in, open the stream. Backends
+// stand in one written-out table (table.h); nothing registers itself.
+
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/spec.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/unique_fd.h"
+
+namespace cove {
+
+// Whether a backend can be used here, found out by trying, not by configuration.
+struct Probe {
+  bool usable = false;
+  std::string version;
+  std::string why_not;                    // a sentence with the way out, when not usable
+  std::vector<std::string> capabilities;  // "session", "pty", "persistent", "net:host", "limit:memory", ...
+};
+
+// The duplex byte stream to the guest: bytes, nothing else. Both ends may be the same socket.
+struct Channel {
+  UniqueFd in;   // what the guest says
+  UniqueFd out;  // what it is told
+};
+
+// Why a place is gone; the first cause wins.
+struct Ended {
+  std::string why;  // "the guest was killed by signal 9"
+};
+
+// Something of ours that nobody looks after any more.
+struct Leftover {
+  std::string kind, name;
+};
+
+class Place {
+ public:
+  virtual ~Place() = default;
+  // The stream to the guest; again after a disconnect where the place can.
+  virtual Result<Channel> connect(Deadline) = 0;
+  // Readable (POLLIN) as soon as the place is gone.
+  virtual int gone_fd() const = 0;
+  // Valid once gone_fd is readable.
+  virtual Ended ended() = 0;
+  // Ends every process inside and frees what the sandbox held. Idempotent, also after a failed start.
+  // When it returns without error nothing of the sandbox runs or lies on disk any more.
+  virtual Result<void> destroy(Deadline) = 0;
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;
+  virtual Probe probe(Deadline) = 0;
+  // Refuses, with the option's name, what it cannot honour. On error nothing is left behind.
+  virtual Result<std::unique_ptr<Place>> start(const SandboxSpec&, Deadline) = 0;
+  virtual Result<std::vector<Leftover>> leftovers(Deadline) = 0;
+};
+
+}  // namespace cove

@@ -1,0 +1,135 @@
+#pragma once
+
+// libcove: sandboxes and their commands, as a C++ API over the sandboxes' sockets.
+//
+// Calls block, take a deadline and a stop token, and may be made from any number of threads on one Sandbox: each call
+// in flight has a connection of its own. A call that is stopped interrupts its command; a call whose deadline passes
+// fails with `timeout` and leaves the command running.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/spec.h"
+#include "base/deadline.h"
+#include "base/error.h"
+#include "base/unique_fd.h"
+#include "proto/client.h"
+
+namespace cove {
+
+using proto::Ending;
+using proto::FileInfo;
+using proto::Outcome;
+using proto::Stream;
+
+// What to run. Either `script` (in a session's shell) or `argv` (a program, no session).
+struct CommandSpec {
+  std::string script;
+  std::vector<std::string> argv;
+  std::string id;       // the caller's; the same id never runs twice
+  std::string session;  // "" is the default one
+  std::string cwd;      // this call only
+  std::string user;     // argv only
+  std::vector<std::string> env;          // argv only: K=V for this call
+  std::chrono::milliseconds timeout{0};  // 0: the sandbox's default
+  bool pty = false;
+  std::uint16_t rows = 24, columns = 80;
+  bool end_with_client = false;  // if this process dies, the command is interrupted
+};
+
+// From another thread, while a call runs.
+class Control {
+ public:
+  Control();
+  void interrupt();                // as Ctrl-C by a caller: outcome `interrupted`
+  void signal(int number);         // to the command's process group
+  void resize(std::uint16_t rows, std::uint16_t columns);
+
+ private:
+  friend class Sandbox;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// Where bytes come from and go to. All callbacks are called in the calling thread.
+struct CommandIo {
+  std::function<void(Stream, std::string_view)> output;  // empty: output is only logged
+  std::string_view stdin_bytes;                          // sent, then end of file
+  int stdin_fd = -1;                                     // read as it comes, then end of file; lent
+  Control* control = nullptr;
+  std::function<void(const std::string& id)> started;    // empty: nobody wants to know
+};
+
+// A finished (or lost) command with all of its output.
+struct Completed {
+  Outcome outcome;
+  std::string output;
+};
+
+struct Call {
+  Deadline deadline = Deadline::never();
+  std::stop_token stop;
+};
+
+class Sandbox {
+ public:
+  // Starts a keeper. A spec with `owned` ends with this object or this process, whichever goes first.
+  static Result<Sandbox> create(const SandboxSpec& spec, Call call = {});
+  // A sandbox that exists and runs.
+  static Result<Sandbox> open(const std::string& name);
+
+  Sandbox(Sandbox&&) noexcept;
+  Sandbox& operator=(Sandbox&&) noexcept;
+  ~Sandbox();  // of an owned sandbox: destroys it
+
+  const std::string& name() const { return name_; }
+
+  Result<Outcome> run(const CommandSpec& command, const CommandIo& io, Call call = {});
+  Result<Completed> sh(std::string script, Call call = {});          // default session, output collected
+  Result<Completed> collect(const CommandSpec& command, const CommandIo& io = {}, Call call = {});
+  Result<std::string> start(const CommandSpec& command, Call call = {});  // in the background; its id
+  // The log from `from`; with follow until the outcome.
+  Result<Outcome> attach(const proto::Attach& what, const CommandIo& io, Call call = {});
+  Result<Outcome> status(const std::string& id, Call call = {});     // not_found: it was never started
+  Result<std::vector<Outcome>> commands(Call call = {});
+  Result<void> signal(const std::string& id, proto::Signal signal, Call call = {});
+  Result<std::string> inspect(Call call = {});                       // JSON
+
+  Result<std::string> read_file(const std::string& path, Call call = {});
+  Result<void> write_file(const std::string& path, std::string_view bytes, std::uint32_t mode = 0644, Call call = {});
+  Result<std::vector<FileInfo>> list_files(const std::string& path, Call call = {});
+  Result<FileInfo> stat_file(const std::string& path, Call call = {});
+  Result<void> make_directory(const std::string& path, Call call = {});
+  Result<void> move_file(const std::string& from, const std::string& to, Call call = {});
+  Result<void> remove_file(const std::string& path, Call call = {});
+  // Files and directories, modes and times kept. `to` names the copy itself, as in `cp -T`.
+  Result<void> copy_in(const std::string& host, const std::string& inside, Call call = {});
+  Result<void> copy_out(const std::string& inside, const std::string& host, Call call = {});
+  // Joins `fd` (a connected socket) with a TCP or unix socket inside until both directions are closed.
+  Result<void> forward(int fd, const std::vector<std::string>& target, Call call = {});
+
+  // Ends it; returns when nothing of it runs. `remove` also forgets what a persistent sandbox keeps.
+  Result<void> stop(proto::StopRequest request = {}, Call call = {});
+
+ private:
+  class Connection;
+  Sandbox() = default;
+  Result<std::unique_ptr<Connection>> borrow(Deadline deadline);
+  void give_back(std::unique_ptr<Connection> connection);
+
+  std::string name_;
+  UniqueFd lifetime_;  // the keeper of an owned sandbox ends when this closes
+  struct Pool;
+  std::unique_ptr<Pool> pool_;
+};
+
+}  // namespace cove

@@ -1,0 +1,181 @@
+#include "os/exec.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+
+namespace cove::os {
+namespace {
+
+constexpr std::string_view kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+std::vector<std::string> find_candidates(const ExecSpec& spec) {
+  const std::string& program = spec.program.empty() ? spec.argv.at(0) : spec.program;
+  if (program.find('/') != std::string::npos) return {program};
+  std::string path = find_env(spec.env, "PATH");
+  if (path.empty()) path = kDefaultPath;
+  std::vector<std::string> found;
+  for (std::size_t at = 0; at <= path.size();) {
+    const std::size_t end = std::min(path.find(':', at), path.size());
+    const std::string directory = path.substr(at, end - at);
+    found.push_back((directory.empty() ? "." : directory) + "/" + program);
+    at = end + 1;
+  }
+  return found;
+}
+
+std::vector<char*> as_pointers(const std::vector<std::string>& strings) {
+  std::vector<char*> pointers;
+  for (const std::string& s : strings) pointers.push_back(const_cast<char*>(s.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::vector<std::string> directories_to_try(const ExecSpec& spec) {
+  std::vector<std::string> all;
+  if (spec.cwd.empty()) return all;
+  all.push_back(spec.cwd);
+  if (!spec.nearest_cwd) return all;
+  for (std::string at = spec.cwd; at.size() > 1;) {
+    const std::size_t slash = at.rfind('/');
+    if (slash == std::string::npos) break;
+    at.resize(slash == 0 ? 1 : slash);
+    all.push_back(at);
+  }
+  return all;
+}
+
+void close_range_or_each(unsigned first, unsigned last) {
+  if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return;
+  const long limit = sysconf(_SC_OPEN_MAX);
+  for (unsigned fd = first; fd <= last && static_cast<long>(fd) < limit; ++fd) close(static_cast<int>(fd));
+}
+
+}  // namespace
+
+std::string find_env(const std::vector<std::string>& env, std::string_view key) {
+  for (const std::string& entry : env) {
+    if (entry.size() > key.size() && entry.compare(0, key.size(), key) == 0 && entry[key.size()] == '=') {
+      return entry.substr(key.size() + 1);
+    }
+  }
+  return "";
+}
+
+void close_other_fds(const std::vector<FdGift>& keep, int also_keep) {
+  unsigned next = 3;
+  // `keep` is sorted by number; also_keep is woven in.
+  bool also_done = also_keep < 3;
+  for (const FdGift& gift : keep) {
+    if (!also_done && also_keep < gift.as) {
+      close_range_or_each(next, static_cast<unsigned>(also_keep) - 1);
+      next = static_cast<unsigned>(also_keep) + 1;
+      also_done = true;
+    }
+    if (gift.as < 3) continue;
+    if (static_cast<unsigned>(gift.as) > next) close_range_or_each(next, static_cast<unsigned>(gift.as) - 1);
+    next = static_cast<unsigned>(gift.as) + 1;
+  }
+  if (!also_done) {
+    if (static_cast<unsigned>(also_keep) > next) close_range_or_each(next, static_cast<unsigned>(also_keep) - 1);
+    next = std::max(next, static_cast<unsigned>(also_keep) + 1);
+  }
+  close_range_or_each(next, ~0U);
+}
+
+void reset_signals() {
+  for (int sig = 1; sig < NSIG; ++sig) {
+    if (sig != SIGKILL && sig != SIGSTOP) signal(sig, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+PreparedExec::PreparedExec(const ExecSpec& spec)
+    : candidates_(find_candidates(spec)),
+      argv_(as_pointers(spec.argv)),
+      env_(as_pointers(spec.env)),
+      parents_(directories_to_try(spec)),
+      fds_(spec.fds),
+      spec_(spec) {
+  std::sort(fds_.begin(), fds_.end(), [](const FdGift& a, const FdGift& b) { return a.as < b.as; });
+}
+
+// First everything is lifted out of the way of the target numbers, then put in place: a gift's source may be
+// another gift's target.
+void PreparedExec::arrange_descriptors() const {
+  const int above = fds_.empty() ? 3 : std::max(fds_.back().as + 1, 3);
+  for (FdGift& gift : fds_) gift.from = fcntl(gift.from, F_DUPFD, above);
+  for (const FdGift& gift : fds_) dup2(gift.from, gift.as);
+}
+
+void PreparedExec::run(int error_fd) const {
+  Step step = Step::descriptors;
+  const auto give_up = [&] {
+    const std::array<int, 2> report{static_cast<int>(step), errno};
+    [[maybe_unused]] const auto n = write(error_fd, report.data(), sizeof(report));
+  };
+  const int lifted = fcntl(error_fd, F_DUPFD_CLOEXEC, fds_.empty() ? 10 : fds_.back().as + 10);
+  if (lifted < 0) return give_up();
+  error_fd = lifted;
+  arrange_descriptors();
+  close_other_fds(fds_, error_fd);
+  step = Step::session;
+  if (spec_.new_session && setsid() < 0 && errno != EPERM) return give_up();
+  step = Step::terminal;
+  if (spec_.controlling_terminal && ioctl(0, TIOCSCTTY, 0) < 0) return give_up();
+  step = Step::user;
+  if (spec_.switch_user && (setgroups(spec_.groups.size(), spec_.groups.data()) < 0 || setgid(spec_.gid) < 0 ||
+                            setuid(spec_.uid) < 0)) {
+    return give_up();
+  }
+  step = Step::directory;
+  bool entered = parents_.empty();
+  for (const std::string& directory : parents_) {
+    if (chdir(directory.c_str()) == 0) {
+      entered = true;
+      break;
+    }
+  }
+  if (!entered) return give_up();
+  if (spec_.umask >= 0) ::umask(static_cast<mode_t>(spec_.umask));
+  reset_signals();
+  step = Step::exec;
+  int most_telling = ENOENT;
+  for (const std::string& path : candidates_) {
+    execve(path.c_str(), argv_.data(), env_.data());
+    if (errno != ENOENT && errno != ENOTDIR) most_telling = errno;
+    if (errno != ENOENT && errno != ENOTDIR && errno != EACCES) break;
+  }
+  errno = most_telling;
+  give_up();
+}
+
+Result<void> PreparedExec::read_failure(int error_fd, const ExecSpec& spec) {
+  std::array<int, 2> report{};
+  ssize_t n = 0;
+  do n = read(error_fd, report.data(), sizeof(report));
+  while (n < 0 && errno == EINTR);
+  if (n == 0) return {};
+  if (n != sizeof(report)) return fail(Errc::internal, "spawn " + spec.argv.at(0) + ": the child ended before exec");
+  switch (static_cast<Step>(report[0])) {
+    case Step::descriptors: return fail(errno_error(report[1], "arrange descriptors for " + spec.argv.at(0)));
+    case Step::session: return fail(errno_error(report[1], "setsid"));
+    case Step::terminal: return fail(errno_error(report[1], "take the controlling terminal"));
+    case Step::directory: return fail(errno_error(report[1], "enter directory " + spec.cwd));
+    case Step::user: return fail(errno_error(report[1], "switch to user id " + std::to_string(spec.uid)));
+    case Step::exec: break;
+  }
+  return fail(errno_error(report[1], "run " + (spec.program.empty() ? spec.argv.at(0) : spec.program)));
+}
+
+}  // namespace cove::os

@@ -1,0 +1,67 @@
+#pragma once
+
+// From fork to exec: an ordered list of steps that a new child walks without allocating. On failure it names the step.
+
+#include <sys/types.h>
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+#include "base/unique_fd.h"
+
+namespace cove::os {
+
+// A descriptor that the child gets, under this number. Everything not listed is closed in the child.
+struct FdGift {
+  int from = -1;
+  int as = -1;
+};
+
+struct ExecSpec {
+  std::string program;             // a path; "" looks argv[0] up in the PATH of `env`
+  std::vector<std::string> argv;
+  std::vector<std::string> env;    // the whole environment; nothing is inherited
+  std::string cwd;                 // "" stays; a directory that is gone is an error
+  bool nearest_cwd = false;        // ... unless this is set: then the nearest parent that exists is taken
+  std::vector<FdGift> fds;
+  bool new_session = false;        // setsid
+  bool controlling_terminal = false;  // descriptor 0 becomes it (after setsid)
+  int umask = -1;                  // -1 keeps
+  bool switch_user = false;
+  uid_t uid = 0;
+  gid_t gid = 0;
+  std::vector<gid_t> groups;
+};
+
+// Everything allocated in advance. Lives until exec has happened or failed.
+class PreparedExec {
+ public:
+  explicit PreparedExec(const ExecSpec& spec);
+  // Called in the child only. Signals are reset to their defaults, descriptors arranged, then exec.
+  // Returns only on failure, after writing {step, errno} to error_fd (which is close-on-exec).
+  void run(int error_fd) const;
+  // What the parent reads from the other end: nothing if exec worked.
+  static Result<void> read_failure(int error_fd, const ExecSpec& spec);
+
+ private:
+  enum class Step : unsigned char { descriptors, session, terminal, directory, user, exec };
+  void arrange_descriptors() const;
+
+  std::vector<std::string> candidates_;  // paths to try, in order
+  std::vector<char*> argv_, env_;
+  std::vector<std::string> parents_;  // cwd and, for nearest_cwd, its ancestors
+  mutable std::vector<FdGift> fds_;
+  const ExecSpec& spec_;
+};
+
+// The value of a variable in a list of K=V; "" if it is not there.
+std::string find_env(const std::vector<std::string>& env, std::string_view key);
+
+// In a child: closes every descriptor above 2 except `keep` (sorted).
+void close_other_fds(const std::vector<FdGift>& keep, int also_keep);
+
+// In a child: default dispositions, empty mask.
+void reset_signals();
+
+}  // namespace cove::os

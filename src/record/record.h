@@ -1,0 +1,83 @@
+#pragma once
+
+// What is on disk about a sandbox: one private directory, $COVE_HOME/sandboxes/NAME.
+//
+//   lock         held (flock) by the keeper as long as it lives: "is it alive" is a lock, not a guess
+//   spec.json    what was asked for; environment values only for persistent sandboxes, forwarded ones never
+//   status.json  how it ended, once it has; written aside and renamed
+//   sock         the keeper's socket
+//   journal      one JSON line when a command starts and one when it ends (command text is not in it)
+//   logs/N       output of command number N that did not fit in memory
+//   sessions/    persistent sandboxes: what each session needs to live on
+//
+// A record whose lock is free is dead. Dead records of owned sandboxes are cleared by the next one who looks.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backend/spec.h"
+#include "base/error.h"
+#include "base/unique_fd.h"
+#include "proto/client.h"
+
+namespace cove::record {
+
+// COVE_HOME, else $XDG_STATE_HOME/cove, else ~/.local/state/cove. Made (0700) if missing; refused if others may write.
+Result<std::string> home();
+
+// [a-z0-9][a-z0-9_.-]*, at most 63 bytes.
+Result<void> check_name(const std::string& name);
+// "calm-otter-3f": free at the moment of asking.
+std::string make_name();
+
+enum class Life : unsigned char { running, stopped, failed };  // stopped: persistent, can be started; failed: see why
+
+struct Info {
+  std::string name;
+  Life life = Life::failed;
+  SandboxSpec spec;       // without environment values
+  std::string why;        // how it ended
+  std::int64_t created_unix = 0;
+  int keeper_pid = 0;     // when running
+};
+
+// A sandbox's directory, opened; all paths go through its descriptor, so their length does not matter.
+class Record {
+ public:
+  // A new one, locked: for the keeper. conflict: the name is taken (by a living, a persistent or a failed sandbox).
+  static Result<Record> create(const SandboxSpec& spec);
+  // An existing one, locked: for a keeper that starts it again.
+  static Result<Record> lock(const std::string& name);
+  // An existing one, to look at. not_found: none of that name (the message lists near names).
+  static Result<Record> open(const std::string& name);
+
+  const std::string& name() const { return name_; }
+  int directory() const { return directory_.get(); }
+  Result<Info> info() const;
+  Result<SandboxSpec> spec() const;                 // with environment values where they are kept
+  Result<UniqueFd> connect() const;                 // to the keeper's socket; disconnected: nobody listens
+  Result<UniqueFd> listen() const;                  // for the keeper; 0600
+  Result<void> write_status(Life life, const std::string& why) const;
+
+  // Journal. Appended with one write each, so a kill -9 loses nothing that was written.
+  Result<void> note_started(const std::string& id) const;
+  Result<void> note_ended(const proto::Outcome& outcome) const;
+  // Every command ever started, in order; those without an end are `lost` if the sandbox is dead.
+  Result<std::vector<proto::Outcome>> journal() const;
+
+  Result<void> save_session(const std::string& session, const std::string& state) const;
+  Result<std::vector<std::pair<std::string, std::string>>> sessions() const;
+
+  // Removes the directory and everything in it. Only for the one who holds the lock, or of a dead record.
+  Result<void> remove();
+
+ private:
+  std::string name_;
+  UniqueFd directory_, lock_;
+};
+
+// All records, dead owned ones cleared on the way.
+Result<std::vector<Info>> list();
+
+}  // namespace cove::record
