@@ -41,6 +41,7 @@ struct CommandSpec {
   std::string user;     // argv only
   std::vector<std::string> env;          // argv only: K=V for this call
   std::chrono::milliseconds timeout{0};  // 0: the sandbox's default
+  bool split = false;            // tell stdout and stderr apart; their order is then that of arrival (see proto::Stream)
   bool pty = false;
   std::uint16_t rows = 24, columns = 80;
   bool end_with_client = false;  // if this process dies, the command is interrupted

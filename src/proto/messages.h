@@ -12,7 +12,9 @@ namespace cove::proto {
 
 inline constexpr std::uint32_t kVersion = 1;
 
-// Which of the command's descriptors a byte was written to.
+// Which of the command's descriptors a byte was written to. A command has one pipe for both (`out`: the order is the
+// true one) or, with Start::split, two (the origin is known; the order between them is that of arrival). No kernel
+// interface gives both: packet-mode writes on one pipe still merge with ordinary ones before them.
 enum class Stream : std::uint8_t { out, err };
 constexpr Stream last(Stream) { return Stream::err; }
 
@@ -82,11 +84,12 @@ struct Start {
   std::string user;               // argv: run as this user of the sandbox; "" is the sandbox's own
   FileRequest file;
   bool with_stdin = false;        // stdin frames follow; otherwise /dev/null
+  bool split = false;             // stdout and stderr on two pipes instead of one
   bool pty = false;               // a terminal of its own instead of pipes
   std::uint16_t rows = 24, columns = 80;
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
-    ar(s.kind, s.session, s.script, s.argv, s.env, s.cwd, s.user, s.file, s.with_stdin, s.pty, s.rows, s.columns);
+    ar(s.kind, s.session, s.script, s.argv, s.env, s.cwd, s.user, s.file, s.with_stdin, s.split, s.pty, s.rows, s.columns);
   }
 };
 
