@@ -1,0 +1,19 @@
+// What a command writes to its capture descriptor is hostile: any bytes give a state or none.
+
+#include <cstdint>
+#include <string_view>
+
+#include "session/declarations.h"
+#include "session/dialect.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  for (const auto& entry : cove::session::split_declarations(bytes)) {
+    if (entry.name.empty() || entry.name.size() > entry.text.size()) __builtin_trap();
+  }
+  for (const auto* dialect : {&cove::session::bash_dialect(), &cove::session::posix_dialect()}) {
+    const auto state = dialect->read_capture(bytes, cove::session::State{}, size % 2 == 0);
+    if (state && (state->umask < 0 || state->umask > 0777)) __builtin_trap();
+  }
+  return 0;
+}

@@ -1,0 +1,155 @@
+#include "os/descendants.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <string>
+
+#include "os/child.h"
+
+namespace cove::os {
+namespace {
+
+struct Stat {
+  char state = 'X';
+  pid_t parent = 0;
+  long threads = 0;
+  bool living() const { return state != 'X' && (state != 'Z' || threads > 1); }
+};
+
+std::string read_small(const char* path) {
+  const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
+  std::string text;
+  if (!fd) return text;
+  char buffer[4096];
+  ssize_t n = 0;
+  while ((n = read(fd.get(), buffer, sizeof(buffer))) > 0) text.append(buffer, static_cast<std::size_t>(n));
+  return text;
+}
+
+// The name in parentheses may hold anything, also parentheses: the fields begin after the last one.
+Stat stat_of(pid_t pid) {
+  char path[64];
+  std::snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+  const std::string text = read_small(path);
+  const std::size_t name_end = text.rfind(')');
+  Stat stat;
+  if (name_end == std::string::npos) return stat;
+  int parent = 0;
+  std::sscanf(text.c_str() + name_end + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
+              &stat.state, &parent, &stat.threads);
+  stat.parent = parent;
+  return stat;
+}
+
+template <class Visit>
+bool each_number_in(const char* path, Visit visit) {
+  DIR* directory = opendir(path);
+  if (directory == nullptr) return false;
+  while (const dirent* entry = readdir(directory)) {
+    const int number = std::atoi(entry->d_name);
+    if (number > 0) visit(number);
+  }
+  closedir(directory);
+  return true;
+}
+
+// Needs CONFIG_PROC_CHILDREN; false where the kernel does not have it.
+bool append_children(pid_t parent, std::vector<pid_t>& found) {
+  char path[96];
+  std::snprintf(path, sizeof(path), "/proc/%d/task", parent);
+  bool known = true;
+  each_number_in(path, [&](int task) {
+    char file[96];
+    std::snprintf(file, sizeof(file), "/proc/%d/task/%d/children", parent, task);
+    if (access(file, F_OK) < 0 && access(path, F_OK) == 0 && task == parent) known = false;
+    const std::string list = read_small(file);
+    for (const char* at = list.c_str(); *at != '\0';) {
+      char* end = nullptr;
+      const long pid = std::strtol(at, &end, 10);
+      if (end == at) break;
+      if (pid > 0) found.push_back(static_cast<pid_t>(pid));
+      at = end + std::strspn(end, " \n");
+    }
+  });
+  return known;
+}
+
+std::vector<pid_t> scan_all(pid_t root) {
+  std::vector<std::pair<pid_t, pid_t>> parents;
+  each_number_in("/proc", [&](int pid) { parents.emplace_back(pid, stat_of(pid).parent); });
+  std::vector<pid_t> found{root};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const auto& [pid, parent] : parents) {
+      if (parent == found[i] && std::find(found.begin(), found.end(), pid) == found.end()) found.push_back(pid);
+    }
+  }
+  return found;
+}
+
+// Living or not: a zombie may be ours to reap.
+std::vector<pid_t> everything_below(pid_t root) {
+  std::vector<pid_t> found{root};
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    const pid_t parent = found[i];
+    if (append_children(parent, found)) continue;
+    found = scan_all(root);
+    break;
+  }
+  found.erase(found.begin());
+  return found;
+}
+
+// The number is turned into a handle first and looked at again afterwards: if its parent is one of ours, so is it.
+void signal_one(pid_t pid, pid_t root, const std::vector<pid_t>& family, int signal) {
+  const UniqueFd handle = open_pidfd(pid);
+  if (!handle) return;
+  const pid_t parent = stat_of(pid).parent;
+  if (parent != root && std::find(family.begin(), family.end(), parent) == family.end()) return;
+  syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);
+}
+
+}  // namespace
+
+std::vector<pid_t> descendants(pid_t root) {
+  std::vector<pid_t> all = everything_below(root);
+  std::erase_if(all, [](pid_t pid) { return !stat_of(pid).living(); });
+  return all;
+}
+
+void signal_descendants(pid_t root, int signal) {
+  const std::vector<pid_t> family = everything_below(root);
+  for (const pid_t pid : family) signal_one(pid, root, family, signal);
+}
+
+Result<void> kill_descendants(pid_t root, Deadline deadline) {
+  while (true) {
+    const std::vector<pid_t> family = everything_below(root);
+    std::size_t living = 0;
+    for (const pid_t pid : family) {
+      if (stat_of(pid).living()) {
+        signal_one(pid, root, family, SIGKILL);
+        ++living;
+      }
+      if (root == getpid()) waitpid(pid, nullptr, WNOHANG);
+    }
+    if (living == 0) return {};
+    if (deadline.passed()) {
+      return fail(Errc::timeout, "end processes: " + std::to_string(living) + " of them do not die");
+    }
+    const timespec pause{0, 1'000'000};
+    nanosleep(&pause, nullptr);
+  }
+}
+
+}  // namespace cove::os

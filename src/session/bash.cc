@@ -1,0 +1,172 @@
+#include <algorithm>
+#include <array>
+
+#include "session/declarations.h"
+#include "session/dialect.h"
+
+namespace cove::session {
+namespace {
+
+// Writes the state to the capture descriptor. The first steps cannot be redefined by the command: an assignment turns on
+// posix mode, in which special builtins (set, trap, unset) come before functions; after that `builtin` is the real one,
+// and everything else is reached through it. Descriptor 5 is there again when bash has unwound the command's group, and
+// still put aside as 10 when a signal ended it in the middle.
+constexpr std::string_view kCapture =
+    R"({ case ${__cove_f-} in "") __cove_s=$? __cove_o=$SHELLOPTS __cove_b=$BASHOPTS; POSIXLY_CORRECT=1; )"
+    R"(\set +exuv; \trap - DEBUG ERR RETURN; \unset -f builtin; \unset -v POSIXLY_CORRECT; )"
+    R"(__cove_f=5; : >&5 || __cove_f=10; )"
+    R"({ \builtin printf '%s\0' "$__cove_s" "$__cove_o" "$__cove_b"; \builtin umask; \builtin printf '\0'; )"
+    R"(\builtin pwd -P || \builtin printf '%s\n' "$PWD"; \builtin printf '\0'; \builtin declare -p; \builtin printf '\0'; )"
+    R"(\builtin declare -f; \builtin printf '\0'; \builtin declare -F; \builtin printf '\0'; \builtin alias -p; )"
+    R"(\builtin printf '\0END'; } >&"$__cove_f";; esac; } >/dev/null 2>&1)";
+
+// One line, so that the command's first line is line 1 in messages. The `-t` is against a TMOUT in the session.
+std::string make_program() {
+  return std::string(R"(\builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
+                     R"(\builtin printf r >&6; \builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
+                     R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )") +
+         std::string(kCapture) + R"(; \builtin exit "$__cove_s"; } 5>&- 3<&- 4<&- 6>&- 7<&-)";
+}
+
+// The shell's own: read-only, computed, or about this one process.
+constexpr std::array<std::string_view, 42> kNotKept{
+    "BASH", "BASHOPTS", "BASHPID", "BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0", "BASH_CMDS", "BASH_COMMAND",
+    "BASH_EXECUTION_STRING", "BASH_LINENO", "BASH_LOADABLES_PATH", "BASH_SOURCE", "BASH_SUBSHELL", "BASH_TRAPSIG",
+    "BASH_VERSINFO", "BASH_VERSION", "BASH_XTRACEFD", "COMP_WORDBREAKS", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS",
+    "EUID", "FUNCNAME", "GROUPS", "HISTCMD", "LINENO", "PIPESTATUS", "POSIXLY_CORRECT", "PPID", "PWD", "RANDOM",
+    "SECONDS", "SHELLOPTS", "SRANDOM", "UID", "_", "__cove", "__cove_b", "__cove_f", "__cove_o", "__cove_s"};
+
+// What would lock a person out, or ends with its shell.
+constexpr std::array<std::string_view, 9> kOptionsNotKept{"errexit", "nounset", "xtrace",     "noexec", "verbose",
+                                                          "onecmd",  "history", "privileged", "restricted"};
+constexpr std::array<std::string_view, 3> kOptionsOnByDefault{"braceexpand", "hashall", "interactive-comments"};
+
+template <class List>
+bool contains(const List& list, std::string_view word) {
+  return std::find(list.begin(), list.end(), word) != list.end();
+}
+
+std::vector<std::string_view> split_words(std::string_view text) {
+  std::vector<std::string_view> words;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(':'), text.size());
+    if (end > 0) words.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+// Aliases stay off until everything else is parsed, or they would be expanded inside the functions' bodies.
+std::string shopt_text(std::string_view bashopts) {
+  std::string text = "\\builtin shopt -u ${BASHOPTS//:/ }\n\\builtin shopt -s";
+  for (const std::string_view word : split_words(bashopts)) {
+    if (word != "expand_aliases") text.append(" ").append(word);
+  }
+  return text += '\n';
+}
+
+std::string set_text(std::string_view shellopts) {
+  const auto on = split_words(shellopts);
+  std::string text;
+  for (const std::string_view word : kOptionsOnByDefault) {
+    if (!contains(on, word)) text.append("\\builtin set +o ").append(word).append("\n");
+  }
+  for (const std::string_view word : on) {
+    if (!contains(kOptionsOnByDefault, word) && !contains(kOptionsNotKept, word) && word != "posix") {
+      text.append("\\builtin set -o ").append(word).append("\n");
+    }
+  }
+  if (contains(on, "posix")) text += "\\builtin set -o posix\n";
+  return text;
+}
+
+std::string_view find_entry(std::string_view text, std::string_view name) {
+  for (const Declaration& entry : split_declarations(text)) {
+    if (entry.name == name) return entry.text;
+  }
+  return {};
+}
+
+std::string variables_text(std::string_view declared, const State& before, bool own_cwd) {
+  std::string text;
+  for (const Declaration& entry : split_declarations(declared)) {
+    if (contains(kNotKept, entry.name) || (own_cwd && entry.name == "OLDPWD")) continue;
+    text.append(entry.text).append("\n");
+  }
+  if (own_cwd) text.append(find_entry(before.text, "OLDPWD")).append("\n");
+  return text;
+}
+
+std::string_view without_newline(std::string_view text) {
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  return text;
+}
+
+class Bash : public Dialect {
+ public:
+  std::string_view name() const override { return "bash"; }
+  const std::vector<std::string>& argv() const override { return argv_; }
+
+  std::string begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const override {
+    std::string text;
+    for (const std::string& entry : env) {
+      const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+      if (!is_identifier(name) || contains(kNotKept, name)) continue;
+      text.append("declare -x ").append(name).append("=").append(quote(entry.substr(name.size() + 1))).append("\n");
+    }
+    if (login) {
+      text += "if [[ -r /etc/profile ]]; then . /etc/profile; fi\n"
+              "if [[ -r ~/.bash_profile ]]; then . ~/.bash_profile; elif [[ -r ~/.bash_login ]]; then . ~/.bash_login; "
+              "elif [[ -r ~/.profile ]]; then . ~/.profile; fi\n";
+    }
+    text += "POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN EXIT; \\set +euxv; \\unset -f builtin; "
+            "\\unset -v POSIXLY_CORRECT\n";
+    const std::string at = quote(cwd);
+    text.append("[[ $PWD == ").append(at).append(" ]] || { \\builtin cd -P -- ").append(at);
+    text += "; \\builtin unset -v OLDPWD; }\n";
+    text.append("\\builtin shopt -s expand_aliases\n").append(trap_);
+    // What the login files left is told at once, so that they are read only once.
+    if (login) text.append(kCapture).append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
+    return text;
+  }
+
+  std::string command(const CommandText& command) const override {
+    std::string text = "\\builtin unset -v __cove BASH_EXECUTION_STRING; ";
+    if (!command.cwd.empty()) {
+      text.append("\\builtin cd -- ").append(quote_path(command.cwd)).append(" || \\builtin exit 126; ");
+    }
+    if (command.last_status != 0) {
+      text.append("__cove(){ \\builtin unset -f __cove; \\builtin return ");
+      text.append(std::to_string(command.last_status)).append("; }; __cove; ");
+    }
+    return text.append(command.script);
+  }
+
+  std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
+    const auto parts = split_capture(capture);
+    if (!parts) return std::nullopt;
+    State state;
+    state.cwd = own_cwd ? before.cwd : std::string(without_newline(parts->cwd));
+    state.umask = parse_umask(parts->umask, before.umask);
+    state.text = shopt_text(parts->more_options) + variables_text(parts->variables, before, own_cwd);
+    state.text.append(parts->functions).append(parts->attributes).append(trap_).append(parts->aliases);
+    state.text += set_text(parts->options);
+    if (contains(split_words(parts->more_options), "expand_aliases")) {
+      state.text += "\\builtin shopt -s expand_aliases\n";
+    }
+    return state;
+  }
+
+ private:
+  const std::vector<std::string> argv_{"bash", "--noprofile", "--norc", "-c", make_program()};
+  const std::string trap_ = "\\builtin trap -- " + quote(kCapture) + " EXIT\n";
+};
+
+}  // namespace
+
+const Dialect& bash_dialect() {
+  static const Bash bash;
+  return bash;
+}
+
+}  // namespace cove::session

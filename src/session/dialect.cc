@@ -1,0 +1,56 @@
+#include "session/dialect.h"
+
+#include <algorithm>
+
+namespace cove::session {
+
+std::string quote(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') quoted += "'\\''";
+    else quoted += c;
+  }
+  return quoted += '\'';
+}
+
+std::string quote_path(std::string_view path) {
+  if (path.empty() || path[0] != '~') return quote(path);
+  const std::string_view tilde = path.substr(0, path.find('/'));
+  const bool plain = std::all_of(tilde.begin() + 1, tilde.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+  });
+  if (!plain) return quote(path);
+  const std::string_view rest = path.substr(tilde.size());
+  return rest.size() <= 1 ? std::string(path) : std::string(tilde) + "/" + quote(rest.substr(1));
+}
+
+std::optional<CaptureParts> split_capture(std::string_view capture) {
+  CaptureParts parts;
+  for (std::string_view* part : {&parts.status, &parts.options, &parts.more_options, &parts.umask, &parts.cwd,
+                                 &parts.variables, &parts.functions, &parts.attributes, &parts.aliases}) {
+    const std::size_t end = capture.find('\0');
+    if (end == std::string_view::npos) return std::nullopt;
+    *part = capture.substr(0, end);
+    capture.remove_prefix(end + 1);
+  }
+  if (capture != "END") return std::nullopt;
+  return parts;
+}
+
+int parse_umask(std::string_view text, int fallback) {
+  int mask = 0;
+  int digits = 0;
+  for (; !text.empty() && text[0] >= '0' && text[0] <= '7' && digits < 5; ++digits, text.remove_prefix(1)) {
+    mask = mask * 8 + (text[0] - '0');
+  }
+  return digits == 0 || mask > 0777 ? fallback : mask;
+}
+
+bool is_identifier(std::string_view name) {
+  if (name.empty() || (name[0] >= '0' && name[0] <= '9')) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+}  // namespace cove::session

@@ -1,0 +1,71 @@
+#pragma once
+
+// The shell contract, as texts: what a session's shell is started with, what it is told, and what it tells when it ends.
+//
+// A shell is prepared before its command is known. It gets five descriptors:
+//
+//   3 kStateFd    a memfd with State::text; the shell loads it first
+//   6 kReadyFd    a pipe: one byte when that is done (and the command has provably not begun)
+//   4 kGoFd       a pipe: the shell waits here; end of file instead of a line means that it is not needed
+//   7 kCommandFd  a memfd with the command's text, written before the go
+//   5 kCaptureFd  a memfd for the state afterwards, written by an EXIT trap, so also after `exit` or `set -e`
+//
+// While the command runs all five are closed; the shell itself keeps the capture descriptor as a saved, close-on-exec
+// one (number 10), so that nothing the command starts can see it. A user's function or alias of any name, xtrace,
+// verbose, DEBUG traps, closed descriptors or a broken PATH must not disturb any of this: only builtins are used, reached
+// through names that a session cannot keep.
+//
+// What is lost with a clear conscience: a command that replaces the EXIT trap *and* calls `exit` keeps no changes; `exec`
+// and `kill -9 $$` neither; a function named `builtin` lives only as long as its command; `set -v` followed by `exit` shows
+// the trap's text.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "session/state.h"
+
+namespace cove::session {
+
+inline constexpr int kStateFd = 3, kGoFd = 4, kCaptureFd = 5, kReadyFd = 6, kCommandFd = 7;
+
+struct CommandText {
+  std::string_view script;
+  std::string_view cwd;  // "" stays; ~ and ~user are expanded by the shell
+  int last_status = 0;
+};
+
+class Dialect {
+ public:
+  virtual ~Dialect() = default;
+  virtual std::string_view name() const = 0;  // "bash" or "sh"
+  // Arguments of the shell, the program's name first.
+  virtual const std::vector<std::string>& argv() const = 0;
+  // The text of a session that begins: the environment (K=V), then the login files if asked for.
+  virtual std::string begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const = 0;
+  // What goes into kCommandFd.
+  virtual std::string command(const CommandText& command) const = 0;
+  // What came out of kCaptureFd. nullopt: it is not whole, the session stays as it was. With `own_cwd` the command had a
+  // directory of its own, so the session's stays.
+  virtual std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const = 0;
+};
+
+const Dialect& bash_dialect();
+const Dialect& posix_dialect();
+
+// 'it'\''s'
+std::string quote(std::string_view text);
+// For `cd`: quoted, but a leading ~ or ~user stays for the shell to expand.
+std::string quote_path(std::string_view path);
+// The parts of a capture, NUL after each, "END" behind the last: a torn one is told from a whole one.
+struct CaptureParts {
+  std::string_view status, options, more_options, umask, cwd, variables, functions, attributes, aliases;
+};
+std::optional<CaptureParts> split_capture(std::string_view capture);
+// Octal text to a mask; the fallback where it is not one.
+int parse_umask(std::string_view text, int fallback);
+// A name that a shell can export.
+bool is_identifier(std::string_view name);
+
+}  // namespace cove::session

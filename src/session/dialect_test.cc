@@ -1,0 +1,82 @@
+#include "session/dialect.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace cove::session {
+namespace {
+
+std::string capture(const std::string& variables, const std::string& options = "braceexpand:hashall:interactive-comments",
+                    const std::string& more = "checkwinsize:expand_aliases") {
+  std::string text;
+  for (const std::string& part : {std::string("3"), options, more, std::string("0027\n"), std::string("/x y\n"), variables,
+                                  std::string("f () \n{ \n    echo\n}\n"), std::string("declare -f f\n"),
+                                  std::string("alias a='b'\n")}) {
+    text.append(part).push_back('\0');
+  }
+  return text + "END";
+}
+
+TEST(Quote, SurvivesQuotesAndNewlines) { EXPECT_EQ(quote("it's\n"), "'it'\\''s\n'"); }
+
+TEST(QuotePath, LeavesOnlyTheTildeToTheShell) {
+  EXPECT_EQ(quote_path("~"), "~");
+  EXPECT_EQ(quote_path("~/a b"), "~/'a b'");
+  EXPECT_EQ(quote_path("~bob/x"), "~bob/'x'");
+  EXPECT_EQ(quote_path("~$(rm)/x"), "'~$(rm)/x'");
+  EXPECT_EQ(quote_path("/a~"), "'/a~'");
+}
+
+TEST(SplitCapture, RefusesWhatIsTorn) {
+  const std::string whole = capture("");
+  EXPECT_TRUE(split_capture(whole));
+  for (std::size_t n = 0; n < whole.size(); ++n) EXPECT_FALSE(split_capture(whole.substr(0, n))) << n;
+  EXPECT_FALSE(split_capture(whole + "x"));
+}
+
+TEST(BashDialect, KeepsVariablesButNotTheShellsOwn) {
+  const auto state = bash_dialect().read_capture(
+      capture("declare -x A=\"1\"\ndeclare -ir UID=\"0\"\ndeclare -- _=\"x\"\ndeclare -- __cove_s=\"0\"\n"), State{}, false);
+  ASSERT_TRUE(state);
+  EXPECT_NE(state->text.find("declare -x A=\"1\"\n"), std::string::npos);
+  EXPECT_EQ(state->text.find("UID"), std::string::npos);
+  EXPECT_EQ(state->text.find("declare -- __cove_s"), std::string::npos);
+  EXPECT_EQ(state->cwd, "/x y");
+  EXPECT_EQ(state->umask, 027);
+}
+
+TEST(BashDialect, OptionsThatLockOutDoNotStay) {
+  const auto state = bash_dialect().read_capture(capture("", "errexit:nounset:pipefail:xtrace"), State{}, false);
+  ASSERT_TRUE(state);
+  EXPECT_NE(state->text.find("set -o pipefail"), std::string::npos);
+  EXPECT_NE(state->text.find("set +o braceexpand"), std::string::npos);
+  for (const char* gone : {"-o errexit", "-o nounset", "-o xtrace"}) EXPECT_EQ(state->text.find(gone), std::string::npos);
+}
+
+TEST(BashDialect, ADirectoryForOneCommandLeavesTheSessionWhereItWas) {
+  State before;
+  before.cwd = "/home";
+  before.text = "declare -x OLDPWD=\"/was\"\n";
+  const auto state = bash_dialect().read_capture(capture("declare -x OLDPWD=\"/home\"\n"), before, true);
+  ASSERT_TRUE(state);
+  EXPECT_EQ(state->cwd, "/home");
+  EXPECT_NE(state->text.find("OLDPWD=\"/was\""), std::string::npos);
+  EXPECT_EQ(state->text.find("OLDPWD=\"/home\""), std::string::npos);
+}
+
+TEST(BashDialect, AliasesComeBehindFunctionsSoThatBodiesStayAsTheyAre) {
+  const auto state = bash_dialect().read_capture(capture(""), State{}, false);
+  ASSERT_TRUE(state);
+  EXPECT_LT(state->text.find("f () "), state->text.find("alias a='b'"));
+  EXPECT_LT(state->text.find("alias a='b'"), state->text.find("shopt -s expand_aliases"));
+}
+
+TEST(ParseUmask, TakesOctalOnly) {
+  EXPECT_EQ(parse_umask("0077\n", 022), 077);
+  EXPECT_EQ(parse_umask("junk", 022), 022);
+  EXPECT_EQ(parse_umask("77777", 022), 022);
+}
+
+}  // namespace
+}  // namespace cove::session

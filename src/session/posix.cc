@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <array>
+
+#include "session/declarations.h"
+#include "session/dialect.h"
+
+namespace cove::session {
+namespace {
+
+// dash and busybox take only one digit in front of or behind a redirection, so the saved capture descriptor is reached by
+// its path. `[`, `printf` and the rest are builtins there; special builtins come before functions by POSIX.
+constexpr std::string_view kCapture =
+    R"({ case ${__cove_f-} in "") __cove_s=$? __cove_o=$-; set +eux; unset -f printf pwd alias umask [; )"
+    R"(__cove_f=/dev/fd/5; [ -e /dev/fd/5 ] || __cove_f=/dev/fd/10; )"
+    R"({ printf '%s\0' "$__cove_s" "$__cove_o" ""; umask; printf '\0'; pwd -P || printf '%s\n' "$PWD"; printf '\0'; )"
+    R"(set; printf '\0%s\0' "$PWD"; export -p; printf '\0'; alias; printf '\0END'; } >"$__cove_f";; esac; } >/dev/null 2>&1)";
+
+std::string make_program() {
+  return std::string(R"({ . /dev/fd/3; } </dev/null >/dev/null 2>&1; printf r >&6; read -r __cove <&4 || exit 0; )"
+                     R"(. /dev/fd/7 5>&-; )") +
+         std::string(kCapture) + R"(; exit "$__cove_s")";
+}
+
+constexpr std::array<std::string_view, 16> kNotKept{"LINENO", "OPTIND",   "PPID",     "PS1",      "PS2",      "PS4",
+                                                    "PWD",    "_",        "RANDOM",   "SECONDS",  "EPOCHSECONDS",
+                                                    "__cove", "__cove_f", "__cove_o", "__cove_s", "EPOCHREALTIME"};
+
+bool is_kept(std::string_view name) {
+  return is_identifier(name) && std::find(kNotKept.begin(), kNotKept.end(), name) == kNotKept.end();
+}
+
+std::string_view without_newline(std::string_view text) {
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  return text;
+}
+
+class Posix : public Dialect {
+ public:
+  std::string_view name() const override { return "sh"; }
+  const std::vector<std::string>& argv() const override { return argv_; }
+
+  std::string begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const override {
+    std::string text;
+    for (const std::string& entry : env) {
+      const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+      if (!is_kept(name)) continue;
+      text.append("export ").append(name).append("=").append(quote(entry.substr(name.size() + 1))).append("\n");
+    }
+    if (login) text += "[ ! -r /etc/profile ] || . /etc/profile\n[ ! -r ~/.profile ] || . ~/.profile\n";
+    const std::string at = quote(cwd);
+    text.append("set +eux\n[ \"$PWD\" = ").append(at).append(" ] || cd ").append(at).append(" || :\n");
+    text += trap_;
+    if (login) text.append(kCapture).append("\nunset __cove_f __cove_o __cove_s\n");
+    return text;
+  }
+
+  std::string command(const CommandText& command) const override {
+    std::string text = "exec 3<&- 4<&- 6>&- 7<&-; unset __cove; ";
+    if (!command.cwd.empty()) {
+      // `cd --` is POSIX, but a directory that begins with - is safer behind ./
+      const std::string dash = command.cwd[0] == '-' ? "./" : "";
+      text.append("cd ").append(dash + quote_path(command.cwd)).append(" || exit 126; ");
+    }
+    if (command.last_status != 0) {
+      text.append("__cove(){ unset -f __cove; return ").append(std::to_string(command.last_status)).append("; }; __cove; ");
+    }
+    return text.append(command.script).append("\n");
+  }
+
+  std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
+    const auto parts = split_capture(capture);
+    if (!parts) return std::nullopt;
+    State state;
+    state.cwd = own_cwd ? before.cwd : std::string(without_newline(parts->cwd));
+    // In a directory that was removed `pwd -P` says nothing; there are no functions to dump, so $PWD stands there.
+    if (state.cwd.empty()) state.cwd = parts->functions;
+    state.umask = parse_umask(parts->umask, before.umask);
+    for (const Declaration& entry : split_declarations(parts->variables)) {
+      if (is_kept(entry.name)) state.text.append(entry.text).append("\n");
+    }
+    for (const Declaration& entry : split_declarations(parts->attributes)) {
+      if (is_kept(entry.name)) state.text.append("export ").append(entry.name).append("\n");
+    }
+    state.text += trap_;
+    for (const Declaration& entry : split_declarations(parts->aliases)) {
+      const bool named = entry.text.substr(0, 6) == "alias ";
+      state.text.append(named ? "" : "alias ").append(entry.text).append("\n");
+    }
+    for (const char option : {'a', 'f', 'C'}) {
+      if (parts->options.find(option) != std::string_view::npos) state.text.append("set -").append(1, option).append("\n");
+    }
+    return state;
+  }
+
+ private:
+  const std::vector<std::string> argv_{"sh", "-c", make_program()};
+  const std::string trap_ = "trap -- " + quote(kCapture) + " EXIT\n";
+};
+
+}  // namespace
+
+const Dialect& posix_dialect() {
+  static const Posix posix;
+  return posix;
+}
+
+}  // namespace cove::session
