@@ -10,7 +10,11 @@ using Clock = std::chrono::steady_clock;
 class Deadline {
  public:
   static Deadline never() { return Deadline(Clock::time_point::max()); }
-  static Deadline after(Clock::duration wait) { return Deadline(Clock::now() + wait); }
+  // A wait too long for the clock is as good as never.
+  static Deadline after(Clock::duration wait) {
+    const auto now = Clock::now();
+    return wait >= Clock::time_point::max() - now ? never() : Deadline(now + wait);
+  }
   explicit Deadline(Clock::time_point at) : at_(at) {}
 
   Clock::time_point at() const { return at_; }

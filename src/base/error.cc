@@ -31,13 +31,26 @@ std::string Error::text() const { return std::string(name(code)) + ": " + messag
 
 Errc code_of_errno(int error_number) {
   switch (error_number) {
-    case ENOENT: case ESRCH: return Errc::not_found;
-    case EEXIST: case ENOTEMPTY: case EBUSY: return Errc::conflict;
-    case EPERM: case EACCES: case EROFS: return Errc::denied;
-    case ENOSYS: case EOPNOTSUPP: return Errc::unsupported;
-    case EAGAIN: case ENOMEM: case ENOSPC: case EMFILE: case ENFILE: case EDQUOT: return Errc::busy;
+    case ENOENT:
+    case ESRCH: return Errc::not_found;
+    case EEXIST:
+    case ENOTEMPTY:
+    case EBUSY: return Errc::conflict;
+    case EPERM:
+    case EACCES:
+    case EROFS: return Errc::denied;
+    case ENOSYS:
+    case EOPNOTSUPP: return Errc::unsupported;
+    case EAGAIN:
+    case ENOMEM:
+    case ENOSPC:
+    case EMFILE:
+    case ENFILE:
+    case EDQUOT: return Errc::busy;
     case ETIMEDOUT: return Errc::timeout;
-    case EPIPE: case ECONNRESET: case ECONNREFUSED: return Errc::disconnected;
+    case EPIPE:
+    case ECONNRESET:
+    case ECONNREFUSED: return Errc::disconnected;
     default: return Errc::invalid;
   }
 }

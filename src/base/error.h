@@ -13,17 +13,17 @@ namespace cove {
 //   * a command that we ended (time, memory, interrupt) is a value too;
 //   * an Error means that our own machinery could not do what was asked.
 enum class Errc : unsigned char {
-  invalid,       // the request itself is wrong; asking again will not help
+  invalid,  // the request itself is wrong; asking again will not help
   not_found,
   conflict,
   denied,
-  unsupported,   // this backend cannot; another one may
-  busy,          // out of memory, pids or slots: later
-  timeout,       // the deadline passed; the work may still be going on
+  unsupported,  // this backend cannot; another one may
+  busy,         // out of memory, pids or slots: later
+  timeout,      // the deadline passed; the work may still be going on
   cancelled,
   disconnected,
   protocol,
-  internal,      // a bug of ours
+  internal,  // a bug of ours
 };
 constexpr Errc last(Errc) { return Errc::internal; }
 
@@ -58,12 +58,12 @@ Failure fail_errno(std::string_view what);
 // Gives up with the expression's error, or binds its value.
 #define COVE_CONCAT_(a, b) a##b
 #define COVE_CONCAT(a, b) COVE_CONCAT_(a, b)
-#define COVE_TRY_IMPL_(tmp, decl, expr) \
-  auto tmp = (expr);                    \
+#define COVE_TRY_IMPL_(tmp, decl, expr)                  \
+  auto tmp = (expr);                                     \
   if (!tmp) return ::cove::fail(std::move(tmp).error()); \
   decl = std::move(*tmp)
 #define COVE_TRY(decl, expr) COVE_TRY_IMPL_(COVE_CONCAT(try_, __LINE__), decl, expr)
-#define COVE_CHECK(expr)                                              \
-  do {                                                                \
+#define COVE_CHECK(expr)                                                               \
+  do {                                                                                 \
     if (auto check_ = (expr); !check_) return ::cove::fail(std::move(check_).error()); \
   } while (false)

@@ -87,11 +87,16 @@ std::optional<ExitStatus> Child::poll() {
 }
 
 Result<ExitStatus> Child::wait(Deadline deadline) {
+  bool ended = false;
   while (true) {
     if (auto status = poll()) return *status;
+    if (!pidfd_) return fail(Errc::invalid, "the process was given away");
+    // Otherwise this would spin: the pidfd stays readable, but the status is gone.
+    if (ended) return fail(Errc::internal, "the process has ended, but its status was taken (is SIGCHLD ignored?)");
     pollfd wait{pidfd_.get(), POLLIN, 0};
     const int n = ::poll(&wait, 1, deadline.poll_timeout());
     if (n < 0 && errno != EINTR) return fail_errno("wait for the process");
+    ended = n > 0;
     if (n == 0 && deadline.passed()) return fail(Errc::timeout, "the process still runs");
   }
 }

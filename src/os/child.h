@@ -12,8 +12,8 @@ namespace cove::os {
 
 // How a process ended.
 struct ExitStatus {
-  int code = 0;    // when it exited
-  int signal = 0;  // when a signal ended it; then code is 128 + signal
+  int code = 0;              // when it exited
+  int signal = 0;            // when a signal ended it; then code is 128 + signal
   std::string text() const;  // "exited with 3", "was killed by signal 9"
 };
 

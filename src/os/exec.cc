@@ -112,10 +112,13 @@ PreparedExec::PreparedExec(const ExecSpec& spec)
 
 // First everything is lifted out of the way of the target numbers, then put in place: a gift's source may be
 // another gift's target.
-void PreparedExec::arrange_descriptors() const {
+bool PreparedExec::arrange_descriptors() const {
   const int above = fds_.empty() ? 3 : std::max(fds_.back().as + 1, 3);
-  for (FdGift& gift : fds_) gift.from = fcntl(gift.from, F_DUPFD, above);
-  for (const FdGift& gift : fds_) dup2(gift.from, gift.as);
+  for (FdGift& gift : fds_) {
+    gift.from = fcntl(gift.from, F_DUPFD, above);
+    if (gift.from < 0) return false;
+  }
+  return std::all_of(fds_.begin(), fds_.end(), [](const FdGift& gift) { return dup2(gift.from, gift.as) >= 0; });
 }
 
 void PreparedExec::run(int error_fd) const {
@@ -127,15 +130,15 @@ void PreparedExec::run(int error_fd) const {
   const int lifted = fcntl(error_fd, F_DUPFD_CLOEXEC, fds_.empty() ? 10 : fds_.back().as + 10);
   if (lifted < 0) return give_up();
   error_fd = lifted;
-  arrange_descriptors();
+  if (!arrange_descriptors()) return give_up();
   close_other_fds(fds_, error_fd);
   step = Step::session;
   if (spec_.new_session && setsid() < 0 && errno != EPERM) return give_up();
   step = Step::terminal;
   if (spec_.controlling_terminal && ioctl(0, TIOCSCTTY, 0) < 0) return give_up();
   step = Step::user;
-  if (spec_.switch_user && (setgroups(spec_.groups.size(), spec_.groups.data()) < 0 || setgid(spec_.gid) < 0 ||
-                            setuid(spec_.uid) < 0)) {
+  if (spec_.switch_user &&
+      (setgroups(spec_.groups.size(), spec_.groups.data()) < 0 || setgid(spec_.gid) < 0 || setuid(spec_.uid) < 0)) {
     return give_up();
   }
   step = Step::directory;

@@ -12,22 +12,22 @@
 
 namespace cove::os {
 
-// A descriptor that the child gets, under this number. Everything not listed is closed in the child.
+// A descriptor that the child gets, under this number. Of the others only 0, 1 and 2 are inherited.
 struct FdGift {
   int from = -1;
   int as = -1;
 };
 
 struct ExecSpec {
-  std::string program;             // a path; "" looks argv[0] up in the PATH of `env`
+  std::string program;  // a path; "" looks argv[0] up in the PATH of `env`
   std::vector<std::string> argv;
-  std::vector<std::string> env;    // the whole environment; nothing is inherited
-  std::string cwd;                 // "" stays; a directory that is gone is an error
-  bool nearest_cwd = false;        // ... unless this is set: then the nearest parent that exists is taken
+  std::vector<std::string> env;  // the whole environment; nothing is inherited
+  std::string cwd;               // "" stays; a directory that is gone is an error
+  bool nearest_cwd = false;      // ... unless this is set: then the nearest parent that exists is taken
   std::vector<FdGift> fds;
-  bool new_session = false;        // setsid
+  bool new_session = false;           // setsid
   bool controlling_terminal = false;  // descriptor 0 becomes it (after setsid)
-  int umask = -1;                  // -1 keeps
+  int umask = -1;                     // -1 keeps
   bool switch_user = false;
   uid_t uid = 0;
   gid_t gid = 0;
@@ -46,7 +46,7 @@ class PreparedExec {
 
  private:
   enum class Step : unsigned char { descriptors, session, terminal, directory, user, exec };
-  void arrange_descriptors() const;
+  bool arrange_descriptors() const;
 
   std::vector<std::string> candidates_;  // paths to try, in order
   std::vector<char*> argv_, env_;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Client and keeper, over the sandbox's unix socket. A connection carries one request at a time; a client that wants two
-// at once opens two connections. Frame ids are 0.
+// Client and keeper, over the sandbox's unix socket. A connection carries one request at a time; a client that wants
+// two at once opens two connections. Frame ids are 0.
 //
 //   client                                keeper
 //   hello ------------------------------> checks the version
@@ -31,9 +31,25 @@ namespace cove::proto {
 
 enum class ClientType : std::uint8_t {
   hello,
-  run, attach, status, list, inspect, signal_command, stop,
-  stdin_data, stdin_eof, signal, resize, interrupt,
-  started, stdin_credit, output, outcome, json, done, error,
+  run,
+  attach,
+  status,
+  list,
+  inspect,
+  signal_command,
+  stop,
+  stdin_data,
+  stdin_eof,
+  signal,
+  resize,
+  interrupt,
+  started,
+  stdin_credit,
+  output,
+  outcome,
+  json,
+  done,
+  error,
 };
 constexpr ClientType last(ClientType) { return ClientType::error; }
 
@@ -46,12 +62,12 @@ struct Hello {
 };
 
 struct Run {
-  std::string id;                 // the caller's; "" lets the keeper choose
+  std::string id;  // the caller's; "" lets the keeper choose
   Start start;
-  std::uint64_t timeout_ms = 0;   // 0: none
-  bool background = false;        // answer `started` and leave it running
-  bool end_with_client = false;   // a client that disconnects interrupts the command
-  bool live = true;               // past the log's cap a live reader slows the command down instead of missing bytes
+  std::uint64_t timeout_ms = 0;  // 0: none
+  bool background = false;       // answer `started` and leave it running
+  bool end_with_client = false;  // a client that disconnects interrupts the command
+  bool live = true;              // past the log's cap a live reader slows the command down instead of missing bytes
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.id, s.start, s.timeout_ms, s.background, s.end_with_client, s.live);
@@ -59,10 +75,10 @@ struct Run {
 };
 
 struct Attach {
-  std::string id;            // "" is the last command
-  std::uint64_t from = 0;    // offset in its log
-  bool follow = true;        // until its outcome; otherwise what is there now, then the outcome so far
-  bool live = false;         // as in Run
+  std::string id;          // "" is the last command
+  std::uint64_t from = 0;  // offset in its log
+  bool follow = true;      // until its outcome; otherwise what is there now, then the outcome so far
+  bool live = false;       // as in Run
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.id, s.from, s.follow, s.live);
@@ -117,9 +133,9 @@ struct Outcome {
   std::int32_t signal = 0;
   std::string cwd;
   std::uint64_t duration_us = 0, output_bytes = 0;  // output_bytes: all that was written, also what was not kept
-  bool truncated = false;      // the log hit its cap
-  std::string detail;          // why it was lost, which limit was hit, ...
-  Errc error = Errc::internal; // with error_text: our machinery could not start it, or a file operation failed
+  bool truncated = false;                           // the log hit its cap
+  std::string detail;                               // why it was lost, which limit was hit, ...
+  Errc error = Errc::internal;  // with error_text: our machinery could not start it, or a file operation failed
   std::string error_text;
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
@@ -146,7 +162,7 @@ struct ErrorReply {
 };
 
 struct StopRequest {
-  bool remove = false;       // also what a persistent sandbox would keep
+  bool remove = false;  // also what a persistent sandbox would keep
   std::uint32_t grace_ms = 2000;
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {

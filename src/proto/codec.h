@@ -95,8 +95,10 @@ class Decoder {
     get(count);
     // No reserve(count): a count is a claim, and every element costs at least one byte that must be there.
     for (std::uint32_t i = 0; i < count && ok_; ++i) {
-      if (in_.empty()) ok_ = false;
-      else get(values.emplace_back());
+      if (in_.empty())
+        ok_ = false;
+      else
+        get(values.emplace_back());
     }
   }
   template <class U>

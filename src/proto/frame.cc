@@ -51,6 +51,7 @@ std::span<char> MessageReader::space() {
 }
 
 Result<std::optional<Message>> MessageReader::next() {
+  std::string().swap(whole_);  // one long message does not cost its memory for ever
   while (true) {
     in_.consume(std::exchange(pending_, 0));
     const std::string_view bytes = in_.view();
@@ -73,9 +74,13 @@ Result<std::optional<Message>> MessageReader::take(std::uint8_t type, std::uint8
                                                    std::string_view payload) {
   auto partial = partials_.find(id);
   if (partial == partials_.end() && flags == 0) return Message{type, id, payload};
-  if (partial == partials_.end()) partial = partials_.emplace(id, Partial{type, {}}).first;
+  if (partial == partials_.end()) {
+    // A partial message costs us more than the one byte that it may cost the peer.
+    if (partials_.size() >= kMaxPartials) return fail(Errc::protocol, "too many messages are incomplete at once");
+    partial = partials_.emplace(id, Partial{type, {}}).first;
+  }
   if (partial->second.type != type) return fail(Errc::protocol, "a message changes its type half-way");
-  // An empty piece would let a peer open partial messages without end and without paying for them in bytes.
+  // A sender has no reason for an empty piece, and pieces without bytes would never reach a limit.
   if (payload.empty() && flags != 0) return fail(Errc::protocol, "a message has an empty piece");
   partial_bytes_ += payload.size();
   if (partial_bytes_ > kMaxMessage) return fail(Errc::protocol, "a message is longer than the limit");

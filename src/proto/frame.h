@@ -2,13 +2,13 @@
 
 // How bytes on a channel (keeper-guest) or a sandbox socket (client-keeper) become messages.
 //
-//   frame   := size:u32  type:u8  flags:u8  zero:u16  id:u32  payload:size bytes        (little-endian, 12 + size bytes)
-//   message := one frame, or several of the same id: all but the last carry kMore, all have the same type
+//   frame   := size:u32  type:u8  flags:u8  zero:u16  id:u32  payload:size bytes        (little-endian, 12 + size
+//   bytes) message := one frame, or several of the same id: all but the last carry kMore, all have the same type
 //
 // `id` names the command that a frame is about; 0 is the connection itself. A payload is at most kMaxPayload bytes, a
-// message at most kMaxMessage. Both ends begin with a hello that carries the version; nothing else is understood before.
-// Readers never trust a length: memory grows only as bytes arrive, and a broken rule is a protocol error that ends the
-// connection, because after one wrong byte no later byte means anything.
+// message at most kMaxMessage. Both ends begin with a hello that carries the version; nothing else is understood
+// before. Readers never trust a length: memory grows only as bytes arrive, and a broken rule is a protocol error that
+// ends the connection, because after one wrong byte no later byte means anything.
 //
 // Rejected: protobuf and flatbuffers (larger than the whole guest, and the schema is a page); JSON lines (output is
 // bytes, not text); varints (a fixed header is read in one step, and 12 bytes are nothing beside a system call);
@@ -29,6 +29,7 @@ namespace cove::proto {
 inline constexpr std::size_t kHeaderBytes = 12;
 inline constexpr std::size_t kMaxPayload = std::size_t{256} << 10;
 inline constexpr std::size_t kMaxMessage = std::size_t{64} << 20;
+inline constexpr std::size_t kMaxPartials = 256;  // messages of which not all frames have come
 inline constexpr std::uint8_t kMore = 1;
 
 struct Message {
@@ -52,7 +53,8 @@ class MessageReader {
   Result<std::optional<Message>> next();
 
  private:
-  Result<std::optional<Message>> take(std::uint8_t type, std::uint8_t flags, std::uint32_t id, std::string_view payload);
+  Result<std::optional<Message>> take(std::uint8_t type, std::uint8_t flags, std::uint32_t id,
+                                      std::string_view payload);
 
   struct Partial {
     std::uint8_t type;

@@ -26,10 +26,23 @@ namespace cove::proto {
 
 enum class GuestType : std::uint8_t {
   hello,
-  start, started, stdin_data, stdin_eof, stdin_credit, output_out, output_err, output_credit,
-  signal, resize, exited, gone, forget,
-  session_state, restore_session,
-  ping, pong,
+  start,
+  started,
+  stdin_data,
+  stdin_eof,
+  stdin_credit,
+  output_out,
+  output_err,
+  output_credit,
+  signal,
+  resize,
+  exited,
+  gone,
+  forget,
+  session_state,
+  restore_session,
+  ping,
+  pong,
 };
 constexpr GuestType last(GuestType) { return GuestType::pong; }
 
@@ -39,12 +52,12 @@ inline constexpr std::uint32_t kStdinWindow = 256U << 10;
 
 struct KeeperHello {
   std::uint32_t version = kVersion;
-  std::vector<std::string> env;  // the sandbox's whole environment
-  std::string cwd;               // where sessions start
-  std::uint32_t reconnect_ms = 0;   // how long to live on without a channel
+  std::vector<std::string> env;          // the sandbox's whole environment
+  std::string cwd;                       // where sessions start
+  std::uint32_t reconnect_ms = 0;        // how long to live on without a channel
   std::uint32_t idle_shell_ms = 10'000;  // a prepared shell that nobody uses is let go after this
-  std::string cgroup;            // a delegated cgroup v2 directory for the commands' own groups; "" if there is none
-  bool login = true;             // sessions read the login start-up files
+  std::string cgroup;  // a delegated cgroup v2 directory for the commands' own groups; "" if there is none
+  bool login = true;   // sessions read the login start-up files
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.version, s.env, s.cwd, s.reconnect_ms, s.idle_shell_ms, s.cgroup, s.login);
@@ -72,9 +85,9 @@ struct Started {
 struct Exited {
   std::int32_t exit_code = 0;  // as a shell tells it: 128 + signal after a signal
   std::int32_t signal = 0;
-  std::string cwd;             // the session's directory afterwards; "" if the command has no session
-  Errc error = Errc::internal; // with error_text: it could not be started, or a file operation failed
-  std::string error_text;      // "" if it was started
+  std::string cwd;              // the session's directory afterwards; "" if the command has no session
+  Errc error = Errc::internal;  // with error_text: it could not be started, or a file operation failed
+  std::string error_text;       // "" if it was started
   bool oom = false;
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {

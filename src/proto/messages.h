@@ -76,12 +76,12 @@ struct FileList {
 
 struct Start {
   CommandKind kind = CommandKind::script;
-  std::string session;            // script: its session; "" is the default one
+  std::string session;  // script: its session; "" is the default one
   std::string script;
   std::vector<std::string> argv;
-  std::vector<std::string> env;   // K=V on top of the sandbox's environment, for this command only
-  std::string cwd;                // for this command only; "" is the session's or the sandbox's own; ~ is the home inside
-  std::string user;               // argv: run as this user of the sandbox; "" is the sandbox's own
+  std::vector<std::string> env;  // K=V on top of the sandbox's environment, for this command only
+  std::string cwd;   // for this command only; "" is the session's or the sandbox's own; ~ is the home inside
+  std::string user;  // argv: run as this user of the sandbox; "" is the sandbox's own
   FileRequest file;
   bool with_stdin = false;        // stdin frames follow; otherwise /dev/null
   bool split = false;             // stdout and stderr on two pipes instead of one
