@@ -36,10 +36,10 @@ enum class Life : unsigned char { running, stopped, failed };  // stopped: persi
 struct Info {
   std::string name;
   Life life = Life::failed;
-  SandboxSpec spec;       // without environment values
-  std::string why;        // how it ended
+  SandboxSpec spec;  // without environment values
+  std::string why;   // how it ended
   std::int64_t created_unix = 0;
-  int keeper_pid = 0;     // when running
+  int keeper_pid = 0;  // when running
 };
 
 // A sandbox's directory, opened; all paths go through its descriptor, so their length does not matter.
@@ -55,9 +55,9 @@ class Record {
   const std::string& name() const { return name_; }
   int directory() const { return directory_.get(); }
   Result<Info> info() const;
-  Result<SandboxSpec> spec() const;                 // with environment values where they are kept
-  Result<UniqueFd> connect() const;                 // to the keeper's socket; disconnected: nobody listens
-  Result<UniqueFd> listen() const;                  // for the keeper; 0600
+  Result<SandboxSpec> spec() const;  // with environment values where they are kept
+  Result<UniqueFd> connect() const;  // to the keeper's socket; disconnected: nobody listens
+  Result<UniqueFd> listen() const;   // for the keeper; 0600
   Result<void> write_status(Life life, const std::string& why) const;
 
   // Journal. Appended with one write each, so a kill -9 loses nothing that was written.
@@ -73,8 +73,11 @@ class Record {
   Result<void> remove();
 
  private:
+  Result<void> append_to_journal(const std::string& line) const;
+
   std::string name_;
   UniqueFd directory_, lock_;
+  mutable UniqueFd journal_;  // opened by the first note
 };
 
 // All records, dead owned ones cleared on the way.

@@ -1,0 +1,36 @@
+#include "backend/table.h"
+
+#include "backend/local/local.h"
+
+namespace cove {
+
+std::vector<Backend*> all_backends() {
+  static local::LocalBackend local;
+  return {&local};
+}
+
+Result<Backend*> find_backend(std::string_view name) {
+  std::string known;
+  for (Backend* backend : all_backends()) {
+    if (backend->name() == name) return backend;
+    known += (known.empty() ? "" : ", ") + std::string(backend->name());
+  }
+  return fail(Errc::not_found, "there is no backend '" + std::string(name) + "': use auto or one of " + known);
+}
+
+Result<Choice> choose_backend(Deadline deadline) {
+  Choice choice;
+  for (Backend* backend : all_backends()) {
+    const Probe probe = backend->probe(deadline);
+    if (probe.usable) {
+      choice.backend = backend;
+      return choice;
+    }
+    choice.rejected.push_back(std::string(backend->name()) + ": " + probe.why_not);
+  }
+  std::string why;
+  for (const std::string& reason : choice.rejected) why += "; " + reason;
+  return fail(Errc::unsupported, "no backend can be used here" + why);
+}
+
+}  // namespace cove

@@ -1,0 +1,41 @@
+#include "record/launch.h"
+
+#include <bit>
+
+namespace cove::record {
+namespace {
+
+// The request as the codec sees it: pairs become K=V (a name never holds '='), a double becomes its bits.
+struct Wire {
+  LaunchRequest request;
+  std::vector<std::string> env;
+  std::uint64_t cpus = 0;
+  template <class Ar, class Self>
+  static void fields(Ar& ar, Self& s) {
+    auto& spec = s.request.spec;
+    ar(s.request.restart, spec.name, spec.backend, spec.image, spec.net, spec.cwd, s.env, spec.env_names_forwarded,
+       spec.volumes, s.cpus, spec.memory_bytes, spec.disk_bytes, spec.pids, spec.timeout_ms, spec.idle_timeout_ms,
+       spec.max_duration_ms, spec.log_cap_bytes, spec.persistent, spec.login, spec.owned);
+  }
+};
+
+}  // namespace
+
+std::string encode(const LaunchRequest& request) {
+  Wire wire{request, {}, std::bit_cast<std::uint64_t>(request.spec.cpus)};
+  for (const auto& [key, value] : request.spec.env) wire.env.push_back(key + "=" + value);
+  return proto::encode(wire);
+}
+
+Result<LaunchRequest> decode_launch(std::string_view payload) {
+  COVE_TRY(Wire wire, proto::decode<Wire>(payload));
+  for (const std::string& entry : wire.env) {
+    const std::size_t equals = entry.find('=');
+    if (equals == std::string::npos) return fail(Errc::protocol, "a launch request holds a variable without a value");
+    wire.request.spec.env.emplace_back(entry.substr(0, equals), entry.substr(equals + 1));
+  }
+  wire.request.spec.cpus = std::bit_cast<double>(wire.cpus);
+  return std::move(wire.request);
+}
+
+}  // namespace cove::record
