@@ -1,0 +1,316 @@
+#include "guest/guest.h"
+
+#include <fcntl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "guest/connect.h"
+#include "guest/files.h"
+#include "guest/users.h"
+#include "os/descendants.h"
+
+namespace cove::guest {
+namespace {
+
+using proto::GuestType;
+
+// In a session's saved form the shell text is only good for the dialect that wrote it.
+struct SavedState {
+  std::string dialect, cwd, text;
+  std::uint32_t umask = 022;
+  std::int32_t last_status = 0;
+  template <class Ar, class Self>
+  static void fields(Ar& ar, Self& s) {
+    ar(s.dialect, s.cwd, s.text, s.umask, s.last_status);
+  }
+};
+
+UniqueFd watch_children() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+bool is_program(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
+
+}  // namespace
+
+Guest::Guest(UniqueFd in, UniqueFd out) : in_(std::move(in)), out_(std::move(out)), children_(watch_children()) {
+  // Orphans of a reaper that was killed come to us.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  for (const int fd : {in_.get(), out_fd()}) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  loop_.watch(in_.get(), EPOLLIN, [this](std::uint32_t) { read_channel(); });
+  loop_.watch(children_.get(), EPOLLIN, [this](std::uint32_t) { reap(); });
+}
+
+Guest::~Guest() = default;
+
+int Guest::run() {
+  while (!closed_) {
+    loop_.turn();
+    sweep();
+    flush_channel();
+    for (auto& [session, plumbing] : std::exchange(to_prepare_, {})) session->prepare(plumbing);
+  }
+  commands_.clear();
+  sessions_.clear();
+  [[maybe_unused]] const auto ended = os::kill_descendants(getpid(), Deadline::after(std::chrono::seconds(5)));
+  return broken_ ? 1 : 0;
+}
+
+void Guest::read_channel() {
+  const auto space = reader_.space();
+  const ssize_t n = read(in_.get(), space.data(), space.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) {
+    closed_ = true;
+    return;
+  }
+  reader_.filled(static_cast<std::size_t>(n));
+  while (!closed_) {
+    auto message = reader_.next();
+    if (message && !*message) return;
+    if (!message || !handle(**message)) closed_ = broken_ = true;
+  }
+}
+
+void Guest::flush_channel() {
+  while (!out_queue_.empty()) {
+    const bool was_full = channel_is_full();
+    const ssize_t n = write(out_fd(), out_queue_.view().data(), out_queue_.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) break;
+    if (n <= 0) {
+      closed_ = true;
+      return;
+    }
+    out_queue_.consume(static_cast<std::size_t>(n));
+    if (was_full && !channel_is_full()) {
+      for (auto& [id, command] : commands_) command->resume();
+    }
+  }
+  const bool wanted = !out_queue_.empty();
+  if (wanted == out_watched_) return;
+  out_watched_ = wanted;
+  if (!out_) return loop_.change(in_.get(), wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  if (wanted) loop_.watch(out_.get(), EPOLLOUT, [](std::uint32_t) {});
+  else loop_.forget(out_.get());
+}
+
+// Reapers that have ended, and whatever else a subreaper inherits.
+void Guest::reap() {
+  signalfd_siginfo info{};
+  while (read(children_.get(), &info, sizeof(info)) > 0) {}
+  int status = 0;
+  while (true) {
+    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid <= 0) return;
+  }
+}
+
+void Guest::sweep() {
+  for (const std::uint32_t id : gone_) commands_.erase(id);
+  gone_.clear();
+}
+
+Result<void> Guest::handle(const proto::Message& message) {
+  if (message.type > static_cast<std::uint8_t>(last(GuestType{}))) return fail(Errc::protocol, "unknown message");
+  const auto type = static_cast<GuestType>(message.type);
+  if (type == GuestType::hello) {
+    COVE_TRY(const auto hello, proto::decode<proto::KeeperHello>(message.payload));
+    return on_hello(hello);
+  }
+  if (!greeted_) return fail(Errc::protocol, "hello comes first");
+  if (type == GuestType::start) {
+    COVE_TRY(const auto start, proto::decode<proto::Start>(message.payload));
+    return on_start(message.id, start);
+  }
+  if (type == GuestType::ping) {
+    proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::pong), message.id, message.payload);
+    return {};
+  }
+  if (type == GuestType::session_state) {
+    COVE_TRY(const auto asked, proto::decode<proto::SessionState>(message.payload));
+    send_states(asked.session);
+    return {};
+  }
+  if (type == GuestType::restore_session) {
+    COVE_TRY(const auto saved, proto::decode<proto::SessionState>(message.payload));
+    return restore(saved);
+  }
+  // The rest is about a command, which may have gone meanwhile.
+  const auto found = commands_.find(message.id);
+  if (found == commands_.end()) return {};
+  Command& command = *found->second;
+  switch (type) {
+    case GuestType::stdin_data: command.stdin_data(message.payload); return {};
+    case GuestType::stdin_eof: command.stdin_eof(); return {};
+    case GuestType::forget: command.forget(); return {};
+    case GuestType::output_credit: {
+      COVE_TRY(const auto credit, proto::decode<proto::Credit>(message.payload));
+      command.output_credit(credit.bytes);
+      return {};
+    }
+    case GuestType::signal: {
+      COVE_TRY(const auto signal, proto::decode<proto::Signal>(message.payload));
+      command.signal(signal);
+      return {};
+    }
+    case GuestType::resize: {
+      COVE_TRY(const auto size, proto::decode<proto::Resize>(message.payload));
+      command.resize(size);
+      return {};
+    }
+    default: return fail(Errc::protocol, "a message that only guests send");
+  }
+}
+
+Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
+  if (hello.version != proto::kVersion || greeted_) return fail(Errc::protocol, "hello of another version");
+  greeted_ = true;
+  config_.env = hello.env;
+  config_.cwd = hello.cwd.empty() ? os::find_env(hello.env, "HOME") : hello.cwd;
+  if (config_.cwd.empty()) config_.cwd = "/";
+  config_.login = hello.login;
+  config_.idle_shell = std::chrono::milliseconds(hello.idle_shell_ms);
+  find_shell();
+  const std::string shell = config_.dialect == nullptr ? "" : std::string(config_.dialect->name());
+  const proto::GuestHello answer{.pid = static_cast<std::uint32_t>(getpid()), .shell = shell};
+  proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::hello), 0, proto::encode(answer));
+  if (config_.dialect != nullptr) shell_used(session(""), {});
+  return {};
+}
+
+// COVE_SHELL, else bash, else sh, along the sandbox's PATH and then where they always are.
+void Guest::find_shell() {
+  std::string named = os::find_env(config_.env, "COVE_SHELL");
+  std::vector<std::string> candidates;
+  if (!named.empty()) candidates.push_back(named);
+  std::string path = os::find_env(config_.env, "PATH");
+  path += ":/bin:/usr/bin";
+  for (const char* name : {"/bash", "/sh"}) {
+    for (std::size_t at = 0; at <= path.size();) {
+      const std::size_t end = std::min(path.find(':', at), path.size());
+      if (end > at && path[at] == '/') candidates.push_back(path.substr(at, end - at) + name);
+      at = end + 1;
+    }
+  }
+  for (const std::string& candidate : candidates) {
+    if (!is_program(candidate)) continue;
+    config_.program = candidate;
+    const std::string name = candidate.substr(candidate.rfind('/') + 1);
+    config_.dialect = name == "bash" ? &session::bash_dialect() : &session::posix_dialect();
+    return;
+  }
+}
+
+Result<void> Guest::on_start(std::uint32_t id, const proto::Start& start) {
+  if (id == 0 || commands_.count(id) > 0) return fail(Errc::protocol, "a command's number is used twice");
+  Command& command = *commands_.emplace(id, new Command(loop_, *this, id)).first->second;
+  Result<void> started;
+  switch (start.kind) {
+    case proto::CommandKind::script: started = start_script(command, start); break;
+    case proto::CommandKind::argv: started = start_program(command, start); break;
+    case proto::CommandKind::file: started = start_file(command, start); break;
+    case proto::CommandKind::connect: started = start_connection(command, start); break;
+  }
+  if (!started) command.refuse(started.error());
+  return {};
+}
+
+Session& Guest::session(const std::string& name) {
+  auto& session = sessions_[name];
+  if (!session) session = std::make_unique<Session>(loop_, config_);
+  return *session;
+}
+
+Result<void> Guest::start_script(Command& command, const proto::Start& start) {
+  if (config_.dialect == nullptr) {
+    return fail(Errc::unsupported, "run a shell command: there is no bash or sh in the sandbox; use `cove exec` with a program");
+  }
+  if (start.script.find('\0') != std::string::npos) return fail(Errc::invalid, "a shell command cannot hold a NUL byte");
+  Session& session = this->session(start.session);
+  const Plumbing plumbing{start.with_stdin, start.split, start.pty, start.rows, start.columns};
+  session.run({.script = start.script, .cwd = start.cwd, .plumbing = plumbing,
+               .started = [&command, &session, own_cwd = !start.cwd.empty()](Result<std::unique_ptr<Shell>> shell) {
+                 if (shell) command.adopt(std::move(*shell), session, own_cwd);
+                 else command.refuse(shell.error());
+               }});
+  return {};
+}
+
+// ~ is the home inside; a relative path starts at the sandbox's own directory.
+std::string Guest::directory_for(const proto::Start& start) const {
+  if (start.cwd.empty()) return config_.cwd;
+  if (start.cwd == "~" || start.cwd.compare(0, 2, "~/") == 0) return os::find_env(config_.env, "HOME") + start.cwd.substr(1);
+  return start.cwd[0] == '/' ? start.cwd : config_.cwd + "/" + start.cwd;
+}
+
+Result<void> Guest::start_program(Command& command, const proto::Start& start) {
+  if (start.argv.empty()) return fail(Errc::invalid, "no program given");
+  os::ExecSpec spec;
+  spec.argv = start.argv;
+  spec.env = config_.env;
+  for (const std::string& entry : start.env) {
+    const std::string name = entry.substr(0, entry.find('=') + 1);
+    std::erase_if(spec.env, [&](const std::string& old) { return old.compare(0, name.size(), name) == 0; });
+    spec.env.push_back(entry);
+  }
+  spec.cwd = directory_for(start);
+  spec.nearest_cwd = start.cwd.empty();
+  if (!start.user.empty()) COVE_CHECK(become_user(spec, start.user));
+  COVE_TRY(Process process, start_process(loop_, std::move(spec),
+                                          {start.with_stdin, start.split, start.pty, start.rows, start.columns}));
+  command.adopt(std::move(process));
+  return {};
+}
+
+Result<void> Guest::start_file(Command& command, const proto::Start& start) {
+  const std::string directory = directory_for(start);
+  const proto::FileRequest& request = start.file;
+  COVE_TRY(Process process, start_work(loop_, [&](int in, int out) {
+    [[maybe_unused]] const int entered = chdir(directory.c_str());
+    const FileOutcome outcome = run_file_request(request, in, out);
+    return Error{outcome.error, outcome.error_text};
+  }, start.with_stdin));
+  command.adopt(std::move(process));
+  return {};
+}
+
+Result<void> Guest::start_connection(Command& command, const proto::Start& start) {
+  COVE_TRY(UniqueFd socket, connect_inside(start.argv));
+  command.adopt_socket(std::move(socket));
+  return {};
+}
+
+void Guest::send_states(const std::string& only) {
+  for (const auto& [name, session] : sessions_) {
+    const session::State& state = session->state();
+    if ((!only.empty() && name != only) || state.from_login) continue;
+    const SavedState saved{std::string(config_.dialect->name()), state.cwd, state.text,
+                           static_cast<std::uint32_t>(state.umask), state.last_status};
+    const proto::SessionState message{name.empty() ? "default" : name, proto::encode(saved)};
+    proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::session_state), 0, proto::encode(message));
+  }
+  proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::session_state), 0,
+                        proto::encode(proto::SessionState{}));
+}
+
+Result<void> Guest::restore(const proto::SessionState& saved) {
+  COVE_TRY(const auto state, proto::decode<SavedState>(saved.state));
+  if (config_.dialect == nullptr || state.dialect != config_.dialect->name()) return {};  // another shell: begins anew
+  const std::string name = saved.session == "default" ? "" : saved.session;
+  sessions_[name] = std::make_unique<Session>(
+      loop_, config_, session::State{.cwd = state.cwd, .umask = static_cast<int>(state.umask & 0777U),
+                                     .last_status = state.last_status, .text = state.text});
+  return {};
+}
+
+}  // namespace cove::guest

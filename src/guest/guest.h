@@ -1,0 +1,64 @@
+#pragma once
+
+// The program inside a sandbox: starts processes, keeps sessions, moves files, believed by the keeper about nothing but
+// its bytes. One thread, one loop. When the channel closes it ends everything it started and returns.
+
+#include <map>
+#include <memory>
+#include <set>
+
+#include "guest/command.h"
+#include "guest/loop.h"
+#include "guest/session.h"
+#include "proto/frame.h"
+#include "proto/guest.h"
+
+namespace cove::guest {
+
+class Guest : private Command::Host {
+ public:
+  // An empty `out`: `in` is a socket for both directions.
+  Guest(UniqueFd in, UniqueFd out);
+  ~Guest() override;
+  // Until the channel closes. The exit code of the program: 0, or 1 after a protocol error.
+  int run();
+
+ private:
+  ByteQueue& channel() override { return out_queue_; }
+  bool channel_is_full() const override { return out_queue_.size() > kFullBytes; }
+  void command_gone(std::uint32_t id) override { gone_.insert(id); }
+  void shell_used(Session& session, const Plumbing& plumbing) override { to_prepare_.emplace_back(&session, plumbing); }
+  int out_fd() const { return out_ ? out_.get() : in_.get(); }
+
+  void read_channel();
+  void flush_channel();
+  void reap();
+  void sweep();
+  Result<void> handle(const proto::Message& message);
+  Result<void> on_hello(const proto::KeeperHello& hello);
+  Result<void> on_start(std::uint32_t id, const proto::Start& start);
+  Result<void> start_script(Command& command, const proto::Start& start);
+  Result<void> start_program(Command& command, const proto::Start& start);
+  Result<void> start_file(Command& command, const proto::Start& start);
+  Result<void> start_connection(Command& command, const proto::Start& start);
+  void send_states(const std::string& only);
+  Result<void> restore(const proto::SessionState& saved);
+  Session& session(const std::string& name);
+  std::string directory_for(const proto::Start& start) const;
+  void find_shell();
+
+  static constexpr std::size_t kFullBytes = std::size_t{4} << 20;
+
+  Loop loop_;
+  UniqueFd in_, out_, children_;
+  proto::MessageReader reader_;
+  ByteQueue out_queue_;
+  bool greeted_ = false, closed_ = false, broken_ = false, out_watched_ = false;
+  Session::Config config_;
+  std::map<std::string, std::unique_ptr<Session>> sessions_;
+  std::map<std::uint32_t, std::unique_ptr<Command>> commands_;
+  std::set<std::uint32_t> gone_;
+  std::vector<std::pair<Session*, Plumbing>> to_prepare_;  // once everything else of this turn is done and sent
+};
+
+}  // namespace cove::guest

@@ -1,0 +1,194 @@
+#include "guest/session.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <utility>
+
+namespace cove::guest {
+namespace {
+
+constexpr auto kLoginLimit = std::chrono::seconds(30);
+constexpr off_t kMaxCapture = off_t{32} << 20;  // a larger state is not kept
+
+Result<UniqueFd> make_memfd(const char* name, std::string_view content) {
+  UniqueFd fd(memfd_create(name, MFD_CLOEXEC));
+  if (!fd) return fail_errno("make a memory file");
+  std::size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t n = pwrite(fd.get(), content.data() + done, content.size() - done, static_cast<off_t>(done));
+    if (n <= 0) return fail_errno("write the session's state");
+    done += static_cast<std::size_t>(n);
+  }
+  return fd;
+}
+
+std::string read_memfd(int fd, std::size_t from) {
+  struct stat info{};
+  if (fstat(fd, &info) < 0 || info.st_size > kMaxCapture || info.st_size <= static_cast<off_t>(from)) return "";
+  std::string content(static_cast<std::size_t>(info.st_size) - from, '\0');
+  const ssize_t n = pread(fd, content.data(), content.size(), static_cast<off_t>(from));
+  content.resize(n < 0 ? 0 : static_cast<std::size_t>(n));
+  return content;
+}
+
+// The rest of the environment travels in the state; these cannot be written as shell text.
+std::vector<std::string> odd_names(const std::vector<std::string>& env) {
+  std::vector<std::string> odd;
+  for (const std::string& entry : env) {
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    if (!session::is_identifier(name) && name.substr(0, 10) != "BASH_FUNC_") odd.push_back(entry);
+  }
+  return odd;
+}
+
+}  // namespace
+
+Session::Session(Loop& loop, const Config& config) : loop_(loop), config_(config) {
+  state_.cwd = config.cwd;
+  state_.from_login = config.login;
+  state_.text = config.dialect->begin(config.env, config.cwd, config.login);
+}
+
+Session::Session(Loop& loop, const Config& config, session::State state)
+    : loop_(loop), config_(config), state_(std::move(state)) {}
+
+Session::~Session() { drop_spare(); }
+
+void Session::drop_spare() {
+  loop_.cancel(idle_);
+  if (!spare_) return;
+  loop_.cancel(spare_->login_limit);
+  if (spare_->ready_in) loop_.forget(spare_->ready_in.get());
+  // Nobody is told; its process tree ends with the object.
+  spare_.reset();
+}
+
+Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
+  auto shell = std::make_unique<Shell>();
+  shell->plumbing = plumbing;
+  shell->version = version_;
+  shell->reads_login = state_.from_login;
+  COVE_TRY(const UniqueFd state, make_memfd("cove-state", state_.text));
+  COVE_TRY(shell->command, make_memfd("cove-command", ""));
+  COVE_TRY(shell->capture, make_memfd("cove-capture", ""));
+  std::array<int, 2> go{}, ready{};
+  if (pipe2(go.data(), O_CLOEXEC) < 0) return fail_errno("make a pipe");
+  const UniqueFd go_in(go[0]);
+  shell->go.reset(go[1]);
+  if (pipe2(ready.data(), O_CLOEXEC | O_NONBLOCK) < 0) return fail_errno("make a pipe");
+  shell->ready_in.reset(ready[0]);
+  const UniqueFd ready_out(ready[1]);
+  os::ExecSpec spec;
+  spec.program = config_.program;
+  spec.argv = config_.dialect->argv();
+  spec.env = odd_names(config_.env);
+  spec.cwd = state_.cwd;
+  spec.nearest_cwd = true;
+  spec.umask = state_.umask;
+  spec.fds = {{state.get(), session::kStateFd}, {go_in.get(), session::kGoFd},
+              {shell->capture.get(), session::kCaptureFd}, {ready_out.get(), session::kReadyFd},
+              {shell->command.get(), session::kCommandFd}};
+  COVE_TRY(shell->process, start_process(loop_, std::move(spec), plumbing));
+  watch_ready(*shell);
+  return shell;
+}
+
+void Session::watch_ready(Shell& shell) {
+  loop_.watch(shell.ready_in.get(), EPOLLIN, [this, &shell](std::uint32_t) {
+    char byte = 0;
+    const bool ready = read(shell.ready_in.get(), &byte, 1) == 1;
+    loop_.forget(shell.ready_in.get());
+    shell.ready_in.reset();
+    loop_.cancel(shell.login_limit);
+    if (ready) on_ready(shell);
+    else if (shell.reads_login) login_failed();
+  });
+  if (!shell.reads_login) return;
+  shell.login_limit = loop_.after(kLoginLimit, [this] { login_failed(); });
+}
+
+// The login files have been read, once for the whole session: what they left becomes the state.
+void Session::on_ready(Shell& shell) {
+  shell.ready = true;
+  if (!shell.reads_login) return;
+  const std::string capture = read_memfd(shell.capture.get(), 0);
+  shell.capture_start = capture.size();
+  if (auto state = config_.dialect->read_capture(capture, state_, true)) state_ = std::move(*state);
+  else state_.text = config_.dialect->begin(config_.env, config_.cwd, false);
+  state_.from_login = shell.reads_login = false;
+  idle_ = loop_.after(config_.idle_shell, [this] { drop_spare(); });
+  run_waiting();
+}
+
+// A profile that exits, hangs or replaces the shell costs what it would have set, and nothing else.
+void Session::login_failed() {
+  drop_spare();
+  state_.from_login = false;
+  state_.text = config_.dialect->begin(config_.env, config_.cwd, false);
+  ++version_;
+  run_waiting();
+}
+
+void Session::run_waiting() {
+  for (Request& request : std::exchange(waiting_, {})) run(std::move(request));
+}
+
+bool Session::spare_fits(const Plumbing& plumbing) const {
+  return spare_ && spare_->version == version_ && spare_->plumbing.same_pipes(plumbing) &&
+         !spare_->process.tree->main_exited();
+}
+
+void Session::run(Request request) {
+  if (state_.from_login) {
+    waiting_.push_back(std::move(request));
+    if (!spare_) prepare(waiting_.back().plumbing);
+    return;
+  }
+  if (spare_fits(request.plumbing)) {
+    loop_.cancel(idle_);
+    return give(std::move(spare_), std::move(request));
+  }
+  auto shell = start_shell(request.plumbing);
+  if (!shell) return request.started(fail(std::move(shell).error()));
+  give(std::move(*shell), std::move(request));
+}
+
+void Session::give(std::unique_ptr<Shell> shell, Request request) {
+  const std::string text = config_.dialect->command(
+      {.script = request.script, .cwd = request.cwd, .last_status = state_.last_status});
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = pwrite(shell->command.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (n <= 0) return request.started(fail_errno("hand the command to the shell"));
+    done += static_cast<std::size_t>(n);
+  }
+  // Not closed: a shell that is still loading must be able to say that it is ready.
+  if (shell->ready_in) loop_.forget(shell->ready_in.get());
+  if (write(shell->go.get(), "\n", 1) != 1) return request.started(fail_errno("start the command"));
+  shell->go.reset();
+  request.started(std::move(shell));
+}
+
+void Session::finish(Shell& shell, int status, bool own_cwd) {
+  const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
+  if (auto state = config_.dialect->read_capture(capture, state_, own_cwd)) {
+    if (state->text != state_.text || state->cwd != state_.cwd || state->umask != state_.umask) ++version_;
+    state_ = std::move(*state);
+  }
+  state_.last_status = status;
+}
+
+void Session::prepare(const Plumbing& plumbing) {
+  if (plumbing.pty) return;
+  if (spare_fits(plumbing)) return;
+  drop_spare();
+  if (auto shell = start_shell(plumbing)) spare_ = std::move(*shell);
+  else if (state_.from_login) return login_failed();
+  if (!state_.from_login) idle_ = loop_.after(config_.idle_shell, [this] { drop_spare(); });
+}
+
+}  // namespace cove::guest

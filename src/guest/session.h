@@ -1,0 +1,75 @@
+#pragma once
+
+// Sessions: shell state, and a shell prepared with it for the next command.
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "guest/process.h"
+#include "session/dialect.h"
+
+namespace cove::guest {
+
+// A shell that loads its session's state and waits for its command.
+struct Shell {
+  Process process;
+  UniqueFd go, command, capture, ready_in;
+  Plumbing plumbing;
+  std::uint64_t version = 0;        // of the session's state that it was given
+  std::size_t capture_start = 0;    // what a beginning shell told before the command comes first
+  bool ready = false, reads_login = false;
+  Loop::Timer login_limit = 0;
+};
+
+class Session {
+ public:
+  struct Config {
+    const session::Dialect* dialect = nullptr;
+    std::string program;            // the shell's path
+    std::vector<std::string> env;   // K=V, the sandbox's
+    std::string cwd;
+    bool login = true;
+    Clock::duration idle_shell = std::chrono::seconds(10);
+  };
+  struct Request {
+    std::string script, cwd;
+    Plumbing plumbing;
+    // Called once with the shell that runs the command; its process is the receiver's from then on.
+    std::function<void(Result<std::unique_ptr<Shell>>)> started;
+  };
+
+  Session(Loop& loop, const Config& config);
+  Session(Loop& loop, const Config& config, session::State state);
+  ~Session();
+
+  const session::State& state() const { return state_; }
+  // Starts the command at once, or when the login files have been read.
+  void run(Request request);
+  // A command's shell has ended by itself: takes over what it captured, then prepares the next one.
+  void finish(Shell& shell, int status, bool own_cwd);
+  // A command was ended by us: the state stays as it was.
+  void prepare(const Plumbing& plumbing);
+
+ private:
+  Result<std::unique_ptr<Shell>> start_shell(const Plumbing& plumbing);
+  void watch_ready(Shell& shell);
+  void on_ready(Shell& shell);
+  void login_failed();
+  bool spare_fits(const Plumbing& plumbing) const;
+  void give(std::unique_ptr<Shell> shell, Request request);
+  void drop_spare();
+  void run_waiting();
+
+  Loop& loop_;
+  const Config& config_;
+  session::State state_;
+  std::uint64_t version_ = 1;
+  std::unique_ptr<Shell> spare_;
+  std::vector<Request> waiting_;  // for the login files
+  Loop::Timer idle_ = 0;
+};
+
+}  // namespace cove::guest

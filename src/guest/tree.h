@@ -1,0 +1,63 @@
+#pragma once
+
+// A command's processes. They run below a small process of their own, a subreaper forked from the guest: whatever the
+// command starts, however it detaches itself, stays a descendant of that reaper, so exactly these processes can be found
+// and ended, and nothing else. The reaper tells how the main process ended and goes away with the last of them. If the
+// guest dies, the reaper ends them all.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/error.h"
+#include "base/unique_fd.h"
+#include "guest/loop.h"
+#include "os/child.h"
+#include "os/exec.h"
+
+namespace cove::guest {
+
+class Tree {
+ public:
+  struct Events {
+    std::function<void(Error)> failed;           // exec did not work; `gone` follows
+    std::function<void(os::ExitStatus)> exited;  // the main process; once, also if the reaper itself was killed
+    std::function<void()> gone;                  // nothing is left; the Tree may be destroyed in it
+  };
+  // What the new process does instead of an exec, alone and without children. An empty message is success.
+  using Work = std::function<Error()>;
+
+  static Result<std::unique_ptr<Tree>> start(Loop& loop, const os::ExecSpec& spec);
+  static Result<std::unique_ptr<Tree>> start(Loop& loop, Work work);
+  ~Tree();  // kills what is left
+
+  // Before control returns to the loop.
+  void listen(Events events) { events_ = std::move(events); }
+
+  pid_t main_pid() const { return main_; }  // 0 until it is known
+  pid_t reaper() const { return reaper_; }
+  bool is_gone() const { return !report_; }
+  bool main_exited() const { return exited_; }
+
+  void signal_group(int number);
+  // TERM to every process, KILL after the grace, until `gone`.
+  void end(Clock::duration grace);
+
+ private:
+  Tree(Loop& loop, pid_t reaper, UniqueFd report);
+  static Result<std::unique_ptr<Tree>> launch(Loop& loop, const std::function<void(int)>& reaper);
+  void read_report();
+  void handle_report(std::string_view report);
+  void kill_until_gone();
+  void reaper_gone();
+
+  Loop& loop_;
+  pid_t reaper_, main_ = 0;
+  UniqueFd report_;
+  std::string pending_;
+  Events events_;
+  bool exited_ = false, ending_ = false, alone_ = false;
+  Loop::Timer timer_ = 0;
+};
+
+}  // namespace cove::guest
