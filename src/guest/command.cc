@@ -50,6 +50,7 @@ void Command::adopt(std::unique_ptr<Shell> shell, Session& session, bool own_cwd
   session_ = &session;
   own_cwd_ = own_cwd;
   adopt(std::move(shell_->process));
+  host_.shell_used(session, shell_->plumbing, Session::Moment::command_started);
 }
 
 void Command::adopt_socket(UniqueFd socket) {
@@ -242,7 +243,7 @@ void Command::send_exited() {
   if (session_ != nullptr) {
     if (!ended_by_us_) session_->finish(*shell_, exited_.exit_code, own_cwd_);
     exited_.cwd = session_->state().cwd;
-    host_.shell_used(*session_, shell_->plumbing);
+    host_.shell_used(*session_, shell_->plumbing, Session::Moment::command_ended);
   }
   send(proto::GuestType::exited, exited_);
   send_gone_if_done();

@@ -20,7 +20,7 @@ class Command {
     virtual ~Host() = default;
     virtual ByteQueue& channel() = 0;        // frames for the keeper
     virtual bool channel_is_full() const = 0;  // then nothing is read; resume() follows
-    virtual void shell_used(Session& session, const Plumbing& plumbing) = 0;  // a good moment to prepare the next
+    virtual void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) = 0;
     virtual void command_gone(std::uint32_t id) = 0;  // the Command is destroyed soon after, not in this call
   };
 

@@ -57,7 +57,7 @@ int Guest::run() {
     loop_.turn();
     sweep();
     flush_channel();
-    for (auto& [session, plumbing] : std::exchange(to_prepare_, {})) session->prepare(plumbing);
+    for (const ShellUse& use : std::exchange(to_prepare_, {})) use.session->prepare(use.plumbing, use.moment);
   }
   commands_.clear();
   sessions_.clear();
@@ -184,7 +184,7 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   const std::string shell = config_.dialect == nullptr ? "" : std::string(config_.dialect->name());
   const proto::GuestHello answer{.pid = static_cast<std::uint32_t>(getpid()), .shell = shell};
   proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::hello), 0, proto::encode(answer));
-  if (config_.dialect != nullptr) shell_used(session(""), {});
+  if (config_.dialect != nullptr) shell_used(session(""), {}, Session::Moment::command_ended);
   return {};
 }
 

@@ -27,7 +27,9 @@ class Guest : private Command::Host {
   ByteQueue& channel() override { return out_queue_; }
   bool channel_is_full() const override { return out_queue_.size() > kFullBytes; }
   void command_gone(std::uint32_t id) override { gone_.insert(id); }
-  void shell_used(Session& session, const Plumbing& plumbing) override { to_prepare_.emplace_back(&session, plumbing); }
+  void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) override {
+    to_prepare_.push_back({&session, plumbing, moment});
+  }
   int out_fd() const { return out_ ? out_.get() : in_.get(); }
 
   void read_channel();
@@ -58,7 +60,12 @@ class Guest : private Command::Host {
   std::map<std::string, std::unique_ptr<Session>> sessions_;
   std::map<std::uint32_t, std::unique_ptr<Command>> commands_;
   std::set<std::uint32_t> gone_;
-  std::vector<std::pair<Session*, Plumbing>> to_prepare_;  // once everything else of this turn is done and sent
+  struct ShellUse {
+    Session* session;
+    Plumbing plumbing;
+    Session::Moment moment;
+  };
+  std::vector<ShellUse> to_prepare_;  // once everything else of this turn is done and sent
 };
 
 }  // namespace cove::guest

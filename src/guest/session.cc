@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace cove::guest {
 namespace {
 
 constexpr auto kLoginLimit = std::chrono::seconds(30);
+constexpr std::size_t kMostSpares = 3;
 constexpr off_t kMaxCapture = off_t{32} << 20;  // a larger state is not kept
 
 Result<UniqueFd> make_memfd(const char* name, std::string_view content) {
@@ -56,15 +58,25 @@ Session::Session(Loop& loop, const Config& config) : loop_(loop), config_(config
 Session::Session(Loop& loop, const Config& config, session::State state)
     : loop_(loop), config_(config), state_(std::move(state)) {}
 
-Session::~Session() { drop_spare(); }
+Session::~Session() { drop_spares(); }
 
-void Session::drop_spare() {
+// Nobody is told; the process tree ends with the object.
+void Session::drop(std::unique_ptr<Shell> shell) {
+  loop_.cancel(shell->login_limit);
+  if (shell->ready_in) loop_.forget(shell->ready_in.get());
+}
+
+void Session::drop_spares() {
   loop_.cancel(idle_);
-  if (!spare_) return;
-  loop_.cancel(spare_->login_limit);
-  if (spare_->ready_in) loop_.forget(spare_->ready_in.get());
-  // Nobody is told; its process tree ends with the object.
-  spare_.reset();
+  for (auto& shell : std::exchange(spares_, {})) drop(std::move(shell));
+}
+
+void Session::rest_later() {
+  loop_.cancel(idle_);
+  idle_ = loop_.after(config_.idle_shell, [this] {
+    wanted_ = 1;
+    drop_spares();
+  });
 }
 
 Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
@@ -120,13 +132,13 @@ void Session::on_ready(Shell& shell) {
   if (auto state = config_.dialect->read_capture(capture, state_, true)) state_ = std::move(*state);
   else state_.text = config_.dialect->begin(config_.env, config_.cwd, false);
   state_.from_login = shell.reads_login = false;
-  idle_ = loop_.after(config_.idle_shell, [this] { drop_spare(); });
+  rest_later();
   run_waiting();
 }
 
 // A profile that exits, hangs or replaces the shell costs what it would have set, and nothing else.
 void Session::login_failed() {
-  drop_spare();
+  drop_spares();
   state_.from_login = false;
   state_.text = config_.dialect->begin(config_.env, config_.cwd, false);
   ++version_;
@@ -137,21 +149,28 @@ void Session::run_waiting() {
   for (Request& request : std::exchange(waiting_, {})) run(std::move(request));
 }
 
-bool Session::spare_fits(const Plumbing& plumbing) const {
-  return spare_ && spare_->version == version_ && spare_->plumbing.same_pipes(plumbing) &&
-         !spare_->process.tree->main_exited();
+bool Session::fits(const Shell& shell, const Plumbing& plumbing) const {
+  return shell.version == version_ && shell.plumbing.same_pipes(plumbing) && !shell.process.tree->main_exited();
+}
+
+std::unique_ptr<Shell> Session::take_spare(const Plumbing& plumbing) {
+  for (auto& shell : spares_) {
+    if (!fits(*shell, plumbing)) continue;
+    if (!shell->ready) wanted_ = std::min(wanted_ + 1, kMostSpares);
+    auto taken = std::move(shell);
+    std::erase(spares_, nullptr);
+    return taken;
+  }
+  return nullptr;
 }
 
 void Session::run(Request request) {
   if (state_.from_login) {
     waiting_.push_back(std::move(request));
-    if (!spare_) prepare(waiting_.back().plumbing);
+    if (spares_.empty()) prepare(waiting_.back().plumbing, Moment::command_ended);
     return;
   }
-  if (spare_fits(request.plumbing)) {
-    loop_.cancel(idle_);
-    return give(std::move(spare_), std::move(request));
-  }
+  if (auto shell = take_spare(request.plumbing)) return give(std::move(shell), std::move(request));
   auto shell = start_shell(request.plumbing);
   if (!shell) return request.started(fail(std::move(shell).error()));
   give(std::move(*shell), std::move(request));
@@ -176,19 +195,27 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
 void Session::finish(Shell& shell, int status, bool own_cwd) {
   const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
   if (auto state = config_.dialect->read_capture(capture, state_, own_cwd)) {
-    if (state->text != state_.text || state->cwd != state_.cwd || state->umask != state_.umask) ++version_;
+    state_is_calm_ = state->text == state_.text && state->cwd == state_.cwd && state->umask == state_.umask;
+    if (!state_is_calm_) ++version_;
     state_ = std::move(*state);
   }
   state_.last_status = status;
 }
 
-void Session::prepare(const Plumbing& plumbing) {
+void Session::prepare(const Plumbing& plumbing, Moment moment) {
   if (plumbing.pty) return;
-  if (spare_fits(plumbing)) return;
-  drop_spare();
-  if (auto shell = start_shell(plumbing)) spare_ = std::move(*shell);
-  else if (state_.from_login) return login_failed();
-  if (!state_.from_login) idle_ = loop_.after(config_.idle_shell, [this] { drop_spare(); });
+  if (moment == Moment::command_started && (wanted_ == 1 || !state_is_calm_)) return;
+  for (auto& shell : spares_) {
+    if (!fits(*shell, plumbing)) drop(std::move(shell));
+  }
+  std::erase(spares_, nullptr);
+  while (spares_.size() < (state_.from_login ? 1 : wanted_)) {
+    auto shell = start_shell(plumbing);
+    if (!shell) break;
+    spares_.push_back(std::move(*shell));
+  }
+  if (state_.from_login && spares_.empty()) return login_failed();
+  if (!state_.from_login) rest_later();
 }
 
 }  // namespace cove::guest

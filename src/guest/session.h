@@ -48,26 +48,34 @@ class Session {
   const session::State& state() const { return state_; }
   // Starts the command at once, or when the login files have been read.
   void run(Request request);
-  // A command's shell has ended by itself: takes over what it captured, then prepares the next one.
+  // A command's shell has ended by itself: takes over what it captured. (After one that we ended the state stays.)
   void finish(Shell& shell, int status, bool own_cwd);
-  // A command was ended by us: the state stays as it was.
-  void prepare(const Plumbing& plumbing);
+  // Prepares shells for the next commands; a command has just started or ended. Usually one shell, when a command has
+  // ended and the state is known. Commands that come faster than shells load get up to three, begun while another
+  // runs, in the hope that it leaves the state as it is.
+  enum class Moment : unsigned char { command_started, command_ended };
+  void prepare(const Plumbing& plumbing, Moment moment);
 
  private:
   Result<std::unique_ptr<Shell>> start_shell(const Plumbing& plumbing);
   void watch_ready(Shell& shell);
   void on_ready(Shell& shell);
   void login_failed();
-  bool spare_fits(const Plumbing& plumbing) const;
+  bool fits(const Shell& shell, const Plumbing& plumbing) const;
+  std::unique_ptr<Shell> take_spare(const Plumbing& plumbing);
+  void drop(std::unique_ptr<Shell> shell);
   void give(std::unique_ptr<Shell> shell, Request request);
-  void drop_spare();
+  void drop_spares();
+  void rest_later();
   void run_waiting();
 
   Loop& loop_;
   const Config& config_;
   session::State state_;
   std::uint64_t version_ = 1;
-  std::unique_ptr<Shell> spare_;
+  std::vector<std::unique_ptr<Shell>> spares_;
+  std::size_t wanted_ = 1;     // how many spares
+  bool state_is_calm_ = true;  // the last command left it as it was
   std::vector<Request> waiting_;  // for the login files
   Loop::Timer idle_ = 0;
 };

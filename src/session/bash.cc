@@ -11,21 +11,25 @@ namespace {
 // posix mode, in which special builtins (set, trap, unset) come before functions; after that `builtin` is the real one,
 // and everything else is reached through it. Descriptor 5 is there again when bash has unwound the command's group, and
 // still put aside as 10 when a signal ended it in the middle.
-constexpr std::string_view kCapture =
+constexpr std::string_view kCaptureHead =
     R"({ case ${__cove_f-} in "") __cove_s=$? __cove_o=$SHELLOPTS __cove_b=$BASHOPTS; POSIXLY_CORRECT=1; )"
-    R"(\set +exuv; \trap - DEBUG ERR RETURN; \unset -f builtin; \unset -v POSIXLY_CORRECT; )"
-    R"(__cove_f=5; : >&5 || __cove_f=10; )"
+    R"(\set +exuv; \trap - DEBUG ERR RETURN; \unset -f builtin; \unset -v POSIXLY_CORRECT; )";
+constexpr std::string_view kCaptureTail =
     R"({ \builtin printf '%s\0' "$__cove_s" "$__cove_o" "$__cove_b"; \builtin umask; \builtin printf '\0'; )"
     R"(\builtin pwd -P || \builtin printf '%s\n' "$PWD"; \builtin printf '\0'; \builtin declare -p; \builtin printf '\0'; )"
     R"(\builtin declare -f; \builtin printf '\0'; \builtin declare -F; \builtin printf '\0'; \builtin alias -p; )"
     R"(\builtin printf '\0END'; } >&"$__cove_f";; esac; } >/dev/null 2>&1)";
+
+std::string capture_text(std::string_view find_descriptor) {
+  return std::string(kCaptureHead).append(find_descriptor).append("; ").append(kCaptureTail);
+}
 
 // One line, so that the command's first line is line 1 in messages. The `-t` is against a TMOUT in the session.
 std::string make_program() {
   return std::string(R"(\builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
                      R"(\builtin printf r >&6; \builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
                      R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )") +
-         std::string(kCapture) + R"(; \builtin exit "$__cove_s"; } 5>&- 3<&- 4<&- 6>&- 7<&-)";
+         capture_text("__cove_f=10") + R"(; \builtin exit "$__cove_s"; } 5>&- 3<&- 4<&- 6>&- 7<&-)";
 }
 
 // The shell's own: read-only, computed, or about this one process.
@@ -126,7 +130,7 @@ class Bash : public Dialect {
     text += "; \\builtin unset -v OLDPWD; }\n";
     text.append("\\builtin shopt -s expand_aliases\n").append(trap_);
     // What the login files left is told at once, so that they are read only once.
-    if (login) text.append(kCapture).append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
+    if (login) text.append(capture_text("__cove_f=5")).append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
     return text;
   }
 
@@ -159,7 +163,7 @@ class Bash : public Dialect {
 
  private:
   const std::vector<std::string> argv_{"bash", "--noprofile", "--norc", "-c", make_program()};
-  const std::string trap_ = "\\builtin trap -- " + quote(kCapture) + " EXIT\n";
+  const std::string trap_ = "\\builtin trap -- " + quote(capture_text("__cove_f=5; : >&5 || __cove_f=10")) + " EXIT\n";
 };
 
 }  // namespace
