@@ -25,9 +25,9 @@ inline constexpr std::size_t kMaxPathBytes = std::size_t{64} << 10;
 enum class TarKind : unsigned char { file, directory, symlink, hardlink, fifo };
 
 struct TarEntry {
-  std::string path;  // as the archive has it: not to be trusted (see clean_path in beneath.h)
+  std::string path = {};  // as the archive has it: not to be trusted (see clean_path in beneath.h)
   TarKind kind = TarKind::file;
-  std::string link;        // symlink: its text; hardlink: the path of an earlier entry
+  std::string link = {};   // symlink: its text; hardlink: the path of an earlier entry
   std::uint64_t size = 0;  // of a file
   std::uint32_t mode = 0;  // permission, sticky and set-id bits
   std::int64_t uid = 0, gid = 0;

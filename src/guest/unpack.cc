@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <limits>
 #include <utility>
+#include <vector>
 
 namespace cove::guest {
 namespace {
@@ -23,14 +24,6 @@ Result<std::pair<uid_t, gid_t>> owner_of(const TarEntry& entry) {
     return fail(Errc::invalid, "the archive gives an owner that cannot be");
   }
   return std::pair(static_cast<uid_t>(entry.uid), static_cast<gid_t>(entry.gid));
-}
-
-// So that a directory comes right before what is in it.
-bool tree_order(std::string_view a, std::string_view b) {
-  return std::lexicographical_compare(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
-    const auto rank = [](char c) { return c == '/' ? 0 : static_cast<int>(static_cast<unsigned char>(c)) + 1; };
-    return rank(x) < rank(y);
-  });
 }
 
 }  // namespace
@@ -73,16 +66,17 @@ Result<void> Unpacker::end() {
 }
 
 Result<void> Unpacker::finish() {
-  std::stable_sort(directories_.begin(), directories_.end(),
-                   [](const Directory& a, const Directory& b) { return tree_order(a.path, b.path); });
-  // A directory that its owner may not enter must wait until everything below it is done.
-  const auto closed = [](const Directory& directory) { return (directory.entry.mode & 0700) != 0700; };
-  for (const Directory& directory : directories_) {
-    if (!closed(directory)) COVE_CHECK(finish_directory(directory));
+  // A directory that its owner may not enter must wait until everything below it, whose path is longer, is done.
+  std::vector<std::string_view> closed;
+  for (const auto& [path, directory] : directories_) {
+    if ((directory.entry.mode & 0700) != 0700)
+      closed.push_back(path);
+    else
+      COVE_CHECK(finish_directory(path, directory));
   }
-  std::reverse(directories_.begin(), directories_.end());
-  for (const Directory& directory : directories_) {
-    if (closed(directory)) COVE_CHECK(finish_directory(directory));
+  std::sort(closed.begin(), closed.end(), [](auto a, auto b) { return a.size() > b.size(); });
+  for (const std::string_view path : closed) {
+    COVE_CHECK(finish_directory(path, directories_.find(path)->second));
   }
   directories_.clear();
   return {};
@@ -107,7 +101,7 @@ Result<void> Unpacker::remove_obstacle() {
   if (unlinkat(parent_, name_.c_str(), 0) == 0 || errno == ENOENT) return {};
   if (errno != EISDIR) return fail_errno("replace " + path_);
   if (unlinkat(parent_, name_.c_str(), AT_REMOVEDIR) < 0) return fail_errno("replace the directory " + path_);
-  std::erase_if(directories_, [this](const Directory& directory) { return directory.path == path_; });
+  directories_.erase(path_);
   return {};
 }
 
@@ -120,16 +114,14 @@ Result<void> Unpacker::make_file() {
 }
 
 Result<void> Unpacker::make_directory(const TarEntry& entry) {
-  Directory directory{.path = path_, .entry = entry, .existed = true};
-  directory.entry.path.clear();
   struct stat info;
   const bool there =
       path_.empty() || (fstatat(parent_, name_.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode));
-  if (!there) {
-    COVE_CHECK(replacing([&] { return mkdirat(parent_, name_.c_str(), 0700) == 0; }));
-    directory.existed = false;
-  }
-  directories_.push_back(std::move(directory));
+  if (!there) COVE_CHECK(replacing([&] { return mkdirat(parent_, name_.c_str(), 0700) == 0; }));
+  // The last entry of a name counts, but the first one knows whether it was there.
+  Directory& directory = directories_.try_emplace(path_, Directory{.entry = {}, .existed = there}).first->second;
+  directory.entry = entry;
+  directory.entry.path.clear();
   return {};
 }
 
@@ -173,17 +165,17 @@ Result<void> Unpacker::set_owner_of_name(const TarEntry& entry) {
   return fail_errno("set the owner of " + path_);
 }
 
-Result<void> Unpacker::finish_directory(const Directory& directory) {
-  COVE_TRY(const int fd, parents_.open(directory.path, Beneath::Missing::refuse));
+Result<void> Unpacker::finish_directory(std::string_view path, const Directory& directory) {
+  COVE_TRY(const int fd, parents_.open(path, Beneath::Missing::refuse));
   if (options_.keep_owner) {
     COVE_TRY(const auto owner, owner_of(directory.entry));
-    if (fchownat(fd, ".", owner.first, owner.second, 0) < 0) return fail_errno("set the owner of " + directory.path);
+    if (fchownat(fd, ".", owner.first, owner.second, 0) < 0) return fail_errno("set the owner of " + std::string(path));
   }
   const bool done = utimensat(fd, ".", times_of(directory.entry).both, 0) == 0 &&
                     fchmodat(fd, ".", kept_mode(directory.entry), 0) == 0;
   // One that was there before may be somebody else's, such as /tmp.
   if (done || (directory.existed && errno == EPERM)) return {};
-  return fail_errno("set mode and time of directory " + directory.path);
+  return fail_errno("set mode and time of directory " + std::string(path));
 }
 
 }  // namespace cove::guest

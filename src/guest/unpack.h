@@ -1,7 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <string>
-#include <vector>
 
 #include "guest/beneath.h"
 #include "guest/tar.h"
@@ -32,7 +33,6 @@ class Unpacker final : public TarSink {
 
  private:
   struct Directory {
-    std::string path;
     TarEntry entry;
     bool existed = false;
   };
@@ -46,13 +46,13 @@ class Unpacker final : public TarSink {
   Result<void> replacing(Make make);
   Result<void> remove_obstacle();
   Result<void> set_owner_of_name(const TarEntry& entry);
-  Result<void> finish_directory(const Directory& directory);
+  Result<void> finish_directory(std::string_view path, const Directory& directory);
   std::uint32_t kept_mode(const TarEntry& entry) const;
 
   int root_;
   Beneath parents_;
   Options options_;
-  std::vector<Directory> directories_;
+  std::map<std::string, Directory, std::less<>> directories_;  // by clean path
 
   // The entry at hand: its clean path, its directory and name, and the descriptor of a file that is being written.
   TarEntry entry_;
