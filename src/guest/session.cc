@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <utility>
 
 namespace cove::guest {
@@ -187,7 +188,11 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
   }
   // Not closed: a shell that is still loading must be able to say that it is ready.
   if (shell->ready_in) loop_.forget(shell->ready_in.get());
-  if (write(shell->go.get(), "\n", 1) != 1) return request.started(fail_errno("start the command"));
+  if (write(shell->go.get(), "\n", 1) != 1) {
+    // It was killed while it waited; the command has provably not begun, so another shell may have it.
+    if (errno == EPIPE && std::exchange(shell->ready, false)) return run(std::move(request));
+    return request.started(fail_errno("start the command"));
+  }
   shell->go.reset();
   request.started(std::move(shell));
 }

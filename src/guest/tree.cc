@@ -5,10 +5,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <set>
+#include <vector>
 
 #include "os/descendants.h"
 
@@ -28,6 +31,34 @@ void report(int fd, ReportKind kind, int first, int second, const std::string& t
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
   bytes += text;
   [[maybe_unused]] const ssize_t n = write(fd, bytes.data(), bytes.size());
+}
+
+// Every living reaper of this process; there is one guest per process.
+std::set<pid_t>& living_reapers() {
+  static std::set<pid_t> reapers;
+  return reapers;
+}
+
+// A reaper that was killed leaves its processes to the guest, which is a subreaper too: they are its descendants that are
+// not below a living reaper.
+void kill_strays() {
+  const pid_t guest = getpid();
+  const Deadline deadline = Deadline::after(std::chrono::seconds(2));
+  std::size_t found = 1;
+  while (found > 0 && !deadline.passed()) {
+    std::vector<pid_t> ours;
+    for (const pid_t reaper : living_reapers()) {
+      ours.push_back(reaper);
+      for (const pid_t pid : os::descendants(reaper)) ours.push_back(pid);
+    }
+    found = 0;
+    for (const pid_t pid : os::descendants(guest)) {
+      if (std::find(ours.begin(), ours.end(), pid) != ours.end()) continue;
+      kill(pid, SIGKILL);
+      ++found;
+    }
+    if (found > 0) usleep(1000);
+  }
 }
 
 volatile std::sig_atomic_t parent_is_gone = 0;
@@ -91,6 +122,7 @@ void run_program(const os::PreparedExec& exec, const os::ExecSpec& spec, int fd)
 }  // namespace
 
 Tree::Tree(Loop& loop, pid_t reaper, UniqueFd report) : loop_(loop), reaper_(reaper), report_(std::move(report)) {
+  living_reapers().insert(reaper_);
   loop_.watch(report_.get(), EPOLLIN, [this](std::uint32_t) { read_report(); });
 }
 
@@ -128,6 +160,7 @@ Result<std::unique_ptr<Tree>> Tree::start(Loop& loop, Work work) {
 
 Tree::~Tree() {
   loop_.cancel(timer_);
+  living_reapers().erase(reaper_);
   if (!report_) return;
   loop_.forget(report_.get());
   [[maybe_unused]] const auto ended = os::kill_descendants(reaper_, Deadline::after(std::chrono::seconds(2)));
@@ -173,7 +206,9 @@ void Tree::reaper_gone() {
   loop_.forget(report_.get());
   loop_.cancel(timer_);
   report_.reset();
+  living_reapers().erase(reaper_);
   if (!exited_) {
+    kill_strays();
     exited_ = true;
     if (events_.exited) events_.exited({.code = 128 + SIGKILL, .signal = SIGKILL});
   }
