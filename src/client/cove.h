@@ -83,8 +83,13 @@ struct Call {
 
 class Sandbox {
  public:
-  // Starts a keeper. A spec with `owned` ends with this object or this process, whichever goes first.
+  // Starts a keeper. A spec with `owned` ends with this object or this process, whichever goes first. Without a name it
+  // gets one; an empty environment means the usual one of its backend (policy/env.h).
   static Result<Sandbox> create(const SandboxSpec& spec, Call call = {});
+  // Starts a persistent sandbox that was stopped. Forwarded variables get the values they have here and now.
+  static Result<Sandbox> restart(const std::string& name, Call call = {});
+  // Ends a sandbox, if it runs, and forgets everything about it. not_found: there is none of that name.
+  static Result<void> remove(const std::string& name, Call call = {});
   // A sandbox that exists and runs.
   static Result<Sandbox> open(const std::string& name);
 
@@ -112,9 +117,10 @@ class Sandbox {
   Result<void> make_directory(const std::string& path, Call call = {});
   Result<void> move_file(const std::string& from, const std::string& to, Call call = {});
   Result<void> remove_file(const std::string& path, Call call = {});
-  // Files and directories, modes and times kept. `to` names the copy itself, as in `cp -T`.
-  Result<void> copy_in(const std::string& host, const std::string& inside, Call call = {});
-  Result<void> copy_out(const std::string& inside, const std::string& host, Call call = {});
+  // Files and directories, modes and times kept. `to` names the copy itself, as in `cp -T`. What a copy does not carry
+  // (sockets, pipes, devices) is skipped and comes back, a sentence each.
+  Result<std::vector<std::string>> copy_in(const std::string& host, const std::string& inside, Call call = {});
+  Result<std::vector<std::string>> copy_out(const std::string& inside, const std::string& host, Call call = {});
   // Joins `fd` (a connected socket) with a TCP or unix socket inside until both directions are closed.
   Result<void> forward(int fd, const std::vector<std::string>& target, Call call = {});
 
@@ -123,9 +129,20 @@ class Sandbox {
 
  private:
   class Connection;
+  class Conversation;
+  struct TarReply;
   Sandbox() = default;
-  Result<std::unique_ptr<Connection>> borrow(Deadline deadline);
+  static Result<Sandbox> launch(const SandboxSpec& spec, bool restart, const Call& call);
+  Result<std::unique_ptr<Connection>> borrow();
   void give_back(std::unique_ptr<Connection> connection);
+  // Borrows a connection and writes the request; tries another one only if this one provably did not take it.
+  Result<std::unique_ptr<Connection>> request(proto::ClientType type, std::string_view payload);
+  // A request that is answered by one message; its payload.
+  Result<std::string> ask(proto::ClientType type, std::string_view payload, proto::ClientType answer, const Call& call);
+  Result<Outcome> converse(Conversation& conversation, const CommandIo& io);
+  // A file operation whose input and output fit in memory; an outcome that is not a success becomes an error.
+  Result<void> file(const proto::FileRequest& request, std::string_view in, std::string* out, const Call& call);
+  Error explain(Error error, const std::string& id) const;
 
   std::string name_;
   UniqueFd lifetime_;  // the keeper of an owned sandbox ends when this closes

@@ -37,6 +37,7 @@ void Command::send(proto::GuestType type, const T& message) {
 }
 
 void Command::adopt(Process process) {
+  waiting_ = nullptr;
   process_ = std::move(process);
   process_.tree->listen({.failed = [this](const Error& error) { on_failed(error); },
                          .exited = [this](os::ExitStatus status) { on_exited(status); },
@@ -62,6 +63,7 @@ void Command::adopt_socket(UniqueFd socket) {
 }
 
 void Command::refuse(const Error& error, int exit_code) {
+  waiting_ = nullptr;
   exited_.error = error.code;
   exited_.error_text = error.message;
   exited_.exit_code = exit_code;
@@ -78,7 +80,7 @@ void Command::watch_streams() {
   }
   if (!process_.input) return;
   loop_.watch(process_.input.get(), 0, [this](std::uint32_t) { flush_stdin(); });
-  grant_stdin(proto::kStdinWindow);
+  if (!stdin_.empty() || stdin_ended_) flush_stdin();
 }
 
 void Command::read_output(UniqueFd& source, proto::GuestType type) {
@@ -136,16 +138,14 @@ void Command::resume() {
 }
 
 void Command::stdin_data(std::string_view bytes) {
-  if (!process_.input) return;
+  if (waiting_ == nullptr && !process_.input) return;
   stdin_.append(bytes);
-  flush_stdin();
+  if (process_.input) flush_stdin();
 }
 
 void Command::stdin_eof() {
   stdin_ended_ = true;
-  if (!process_.input) return;
-  if (process_.pty) stdin_.append(std::string_view(&kEndOfTransmission, 1));
-  flush_stdin();
+  if (process_.input) flush_stdin();
 }
 
 void Command::flush_stdin() {
@@ -158,6 +158,10 @@ void Command::flush_stdin() {
     stdin_granted_ += static_cast<std::uint32_t>(n);
   }
   if (stdin_ended_ && !process_.pty) return close_stdin();
+  if (std::exchange(stdin_ended_, false)) {
+    stdin_.append(std::string_view(&kEndOfTransmission, 1));
+    return flush_stdin();
+  }
   loop_.change(process_.input.get(), 0);
   if (stdin_granted_ >= kGrantBytes) grant_stdin(std::exchange(stdin_granted_, 0));
 }
@@ -181,6 +185,13 @@ void Command::signal(const proto::Signal& signal) {
     process_.out.reset();
     close_stdin();
     return try_finish();
+  }
+  if (waiting_ != nullptr && signal.signal == 0 && waiting_->cancel(id_)) {
+    waiting_ = nullptr;
+    exited_.exit_code = 128 + SIGTERM;
+    exited_.signal = SIGTERM;
+    exit_known_ = tree_gone_ = ended_by_us_ = true;
+    return send_exited();
   }
   if (!process_.tree) return;
   if (signal.signal == 0) {

@@ -27,6 +27,7 @@ class Command {
   Command(Loop& loop, Host& host, std::uint32_t id) : loop_(loop), host_(host), id_(id) {}
   ~Command();
 
+  void wait_for(Session& session) { waiting_ = &session; }                // until one of these is called:
   void adopt(Process process);                                            // a program or file work
   void adopt(std::unique_ptr<Shell> shell, Session& session, bool own_cwd);  // a session's shell
   void adopt_socket(UniqueFd socket);                                     // both directions
@@ -64,6 +65,7 @@ class Command {
   bool socket_ = false;
   std::unique_ptr<Shell> shell_;
   Session* session_ = nullptr;
+  Session* waiting_ = nullptr;  // has it in its queue
   bool own_cwd_ = false;
 
   ByteQueue stdin_;

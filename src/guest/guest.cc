@@ -216,7 +216,7 @@ Result<void> Guest::on_start(std::uint32_t id, const proto::Start& start) {
   Command& command = *commands_.emplace(id, new Command(loop_, *this, id)).first->second;
   Result<void> started;
   switch (start.kind) {
-    case proto::CommandKind::script: started = start_script(command, start); break;
+    case proto::CommandKind::script: started = start_script(command, id, start); break;
     case proto::CommandKind::argv: started = start_program(command, start); break;
     case proto::CommandKind::file: started = start_file(command, start); break;
     case proto::CommandKind::connect: started = start_connection(command, start); break;
@@ -231,14 +231,15 @@ Session& Guest::session(const std::string& name) {
   return *session;
 }
 
-Result<void> Guest::start_script(Command& command, const proto::Start& start) {
+Result<void> Guest::start_script(Command& command, std::uint32_t id, const proto::Start& start) {
   if (config_.dialect == nullptr) {
     return fail(Errc::unsupported, "run a shell command: there is no bash or sh in the sandbox; use `cove exec` with a program");
   }
   if (start.script.find('\0') != std::string::npos) return fail(Errc::invalid, "a shell command cannot hold a NUL byte");
   Session& session = this->session(start.session);
   const Plumbing plumbing{start.with_stdin, start.split, start.pty, start.rows, start.columns};
-  session.run({.script = start.script, .cwd = start.cwd, .plumbing = plumbing,
+  command.wait_for(session);
+  session.run({.id = id, .script = start.script, .cwd = start.cwd, .plumbing = plumbing,
                .started = [&command, &session, own_cwd = !start.cwd.empty()](Result<std::unique_ptr<Shell>> shell) {
                  if (shell) command.adopt(std::move(*shell), session, own_cwd);
                  else command.refuse(shell.error());

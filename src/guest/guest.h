@@ -39,7 +39,7 @@ class Guest : private Command::Host {
   Result<void> handle(const proto::Message& message);
   Result<void> on_hello(const proto::KeeperHello& hello);
   Result<void> on_start(std::uint32_t id, const proto::Start& start);
-  Result<void> start_script(Command& command, const proto::Start& start);
+  Result<void> start_script(Command& command, std::uint32_t id, const proto::Start& start);
   Result<void> start_program(Command& command, const proto::Start& start);
   Result<void> start_file(Command& command, const proto::Start& start);
   Result<void> start_connection(Command& command, const proto::Start& start);

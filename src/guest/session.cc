@@ -150,6 +150,10 @@ void Session::run_waiting() {
   for (Request& request : std::exchange(waiting_, {})) run(std::move(request));
 }
 
+bool Session::cancel(std::uint32_t id) {
+  return std::erase_if(waiting_, [&](const Request& request) { return request.id == id; }) > 0;
+}
+
 bool Session::fits(const Shell& shell, const Plumbing& plumbing) const {
   return shell.version == version_ && shell.plumbing.same_pipes(plumbing) && !shell.process.tree->main_exited();
 }

@@ -35,6 +35,7 @@ class Session {
     Clock::duration idle_shell = std::chrono::seconds(10);
   };
   struct Request {
+    std::uint32_t id = 0;
     std::string script, cwd;
     Plumbing plumbing;
     // Called once with the shell that runs the command; its process is the receiver's from then on.
@@ -48,6 +49,8 @@ class Session {
   const session::State& state() const { return state_; }
   // Starts the command at once, or when the login files have been read.
   void run(Request request);
+  // Takes a command back that still waits for the login files. False: it does not wait (any more).
+  bool cancel(std::uint32_t id);
   // A command's shell has ended by itself: takes over what it captured. (After one that we ended the state stays.)
   void finish(Shell& shell, int status, bool own_cwd);
   // Prepares shells for the next commands; a command has just started or ended. Usually one shell, when a command has

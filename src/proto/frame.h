@@ -51,6 +51,8 @@ class MessageReader {
   std::span<char> space();
   void filled(std::size_t bytes) { in_.commit(bytes); }
   Result<std::optional<Message>> next();
+  // Nothing but what was handed out already: it can be thrown away without loss.
+  bool empty() const { return in_.size() == pending_ && partials_.empty(); }
 
  private:
   Result<std::optional<Message>> take(std::uint8_t type, std::uint8_t flags, std::uint32_t id,

@@ -52,6 +52,8 @@ class Record {
   // An existing one, to look at. not_found: none of that name (the message lists near names).
   static Result<Record> open(const std::string& name);
 
+  Record() = default;  // none; to be assigned
+
   const std::string& name() const { return name_; }
   int directory() const { return directory_.get(); }
   Result<Info> info() const;

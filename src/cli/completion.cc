@@ -1,0 +1,101 @@
+#include "cli/completion.h"
+
+#include "cli/arguments.h"
+#include "cli/print.h"
+
+namespace cove::cli {
+namespace {
+
+void define(Arguments& arguments, std::string& shell) {
+  arguments.positional("SHELL", shell, Need::required, "bash or zsh");
+}
+
+void describe(Arguments& arguments) {
+  static std::string shell;
+  define(arguments, shell);
+}
+
+std::string names_of_commands() {
+  std::string names;
+  for (const Command& command : commands()) {
+    if (command.visible == Visible::yes) names += (names.empty() ? "" : " ") + std::string(command.name);
+  }
+  return names;
+}
+
+std::string names_of_options(const Command& command) {
+  Arguments arguments(command);
+  command.describe(arguments);
+  std::string names;
+  for (const auto& option : arguments.options()) {
+    for (const std::string& name : option.names) names += (names.empty() ? "" : " ") + name;
+  }
+  return names;
+}
+
+bool takes_sandbox(const Command& command) {
+  return command.usage.starts_with("NAME") || command.name == "cp";
+}
+
+}  // namespace
+
+std::string bash_completion() {
+  std::string cases;
+  for (const Command& command : commands()) {
+    if (command.visible == Visible::no) continue;
+    cases += "    " + std::string(command.name) + ") options='" + names_of_options(command) + "'";
+    if (takes_sandbox(command)) cases += " names=1";
+    cases += " ;;\n";
+  }
+  return "_cove() {\n"
+         "  local word=${COMP_WORDS[COMP_CWORD]} options= names=\n"
+         "  if ((COMP_CWORD == 1)); then\n"
+         "    COMPREPLY=($(compgen -W '" + names_of_commands() + "' -- \"$word\"))\n"
+         "    return\n"
+         "  fi\n"
+         "  case ${COMP_WORDS[1]} in\n" + cases +
+         "  esac\n"
+         "  if [[ $word == -* ]]; then\n"
+         "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
+         "  elif [[ ${COMP_WORDS[1]} == completion ]]; then\n"
+         "    COMPREPLY=($(compgen -W 'bash zsh' -- \"$word\"))\n"
+         "  elif [[ ${COMP_WORDS[1]} == cp ]]; then\n"
+         "    COMPREPLY=($(compgen -W \"$(cove ls --names 2>/dev/null)\" -S : -- \"$word\") $(compgen -f -- \"$word\"))\n"
+         "  elif [[ -n $names ]]; then\n"
+         "    COMPREPLY=($(compgen -W \"$(cove ls --names 2>/dev/null)\" -- \"$word\"))\n"
+         "  fi\n"
+         "}\n"
+         "complete -o default -F _cove cove\n";
+}
+
+// zsh runs bash's functions; one script of ours less that could say something else.
+std::string zsh_completion() {
+  return "#compdef cove\n"
+         "autoload -U +X compinit && { (( $+functions[compdef] )) || compinit; }\n"
+         "autoload -U +X bashcompinit && bashcompinit\n" +
+         bash_completion();
+}
+
+namespace {
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  std::string shell;
+  define(arguments, shell);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  if (shell != "bash" && shell != "zsh") return arguments.usage_error("there are completions for bash and zsh only");
+  print(shell == "bash" ? bash_completion() : zsh_completion());
+  return 0;
+}
+
+}  // namespace
+
+const Command kCompletion{
+    .name = "completion",
+    .usage = "bash|zsh",
+    .summary = "Print a completion script for a shell",
+    .examples = "  . <(cove completion bash)\n  cove completion zsh > ~/.zfunc/_cove",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli

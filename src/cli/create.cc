@@ -1,0 +1,49 @@
+#include "cli/print.h"
+#include "cli/spec_options.h"
+#include "client/cove.h"
+
+namespace cove::cli {
+namespace {
+
+struct Options {
+  SpecOptions spec;
+  std::string name;
+};
+
+void define(Arguments& arguments, Options& options) {
+  define(arguments, options.spec);
+  arguments.positional("NAME", options.name, Need::optional, "How to call it; one is made up if it is not given");
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  auto spec = make_spec(options.spec);
+  if (!spec) return report(spec.error());
+  spec->name = options.name;
+  const auto sandbox = Sandbox::create(*spec);
+  if (!sandbox) return report(sandbox.error());
+  print(sandbox->name() + "\n");
+  return 0;
+}
+
+}  // namespace
+
+const Command kCreate{
+    .name = "create",
+    .usage = "[OPTIONS] [NAME]",
+    .summary = "Make a sandbox; prints its name",
+    .examples = "  cove create t\n"
+                "  cove create --persistent --idle-timeout 2h work\n"
+                "  name=$(cove create -e MODE=test)",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli

@@ -1,0 +1,62 @@
+#include "backend/table.h"
+#include "cli/arguments.h"
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/text.h"
+
+namespace cove::cli {
+namespace {
+
+constexpr std::chrono::seconds kProbeTime{10};
+
+void define(Arguments& arguments, bool& json) { arguments.flag("--json", json, "Print a JSON array"); }
+
+void describe(Arguments& arguments) {
+  static bool json = false;
+  define(arguments, json);
+}
+
+std::string to_json(std::string_view name, const Probe& probe) {
+  std::string capabilities;
+  for (const std::string& each : probe.capabilities) {
+    capabilities += (capabilities.empty() ? "" : ", ") + json_quote(each);
+  }
+  return "{\"backend\": " + json_quote(name) + ", \"usable\": " + (probe.usable ? "true" : "false") +
+         ", \"version\": " + json_quote(probe.version) + ", \"capabilities\": [" + capabilities +
+         "], \"why_not\": " + (probe.usable ? "null" : json_quote(probe.why_not)) + "}";
+}
+
+Row to_row(std::string_view name, const Probe& probe) {
+  return {std::string(name), probe.usable ? tinted(Tint::green, "usable") : tinted(Tint::red, "not usable"),
+          probe.version.empty() ? "-" : probe.version, probe.usable ? join_words(probe.capabilities) : probe.why_not};
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  bool json = false;
+  define(arguments, json);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  std::vector<Row> rows{{tinted(Tint::bold, "BACKEND"), tinted(Tint::bold, "HERE"), tinted(Tint::bold, "VERSION"),
+                         tinted(Tint::bold, "CAN DO, OR WHY NOT")}};
+  std::vector<std::string> elements;
+  for (Backend* backend : all_backends()) {
+    const Probe probe = backend->probe(Deadline::after(kProbeTime));
+    rows.push_back(to_row(backend->name(), probe));
+    elements.push_back(to_json(backend->name(), probe));
+  }
+  if (json) print(json_array(elements));
+  else print_table(rows);
+  return 0;
+}
+
+}  // namespace
+
+const Command kDoctor{
+    .name = "doctor",
+    .usage = "[--json]",
+    .summary = "Each backend: usable or why not, version, what it can do",
+    .examples = "  cove doctor\n  cove doctor --json",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli

@@ -1,0 +1,18 @@
+#include "keeper/keeper_main.h"
+
+#include "cli/arguments.h"
+
+namespace cove::cli {
+
+// Started by libcove with descriptors of its own (record/launch.h), never by a person.
+const Command kKeeper{
+    .name = "keeper",
+    .usage = "",
+    .summary = "Look after one sandbox",
+    .examples = "",
+    .run = [](Arguments&, std::vector<std::string>) { return keeper::keeper_main(); },
+    .describe = [](Arguments&) {},
+    .visible = Visible::no,
+};
+
+}  // namespace cove::cli

@@ -1,0 +1,62 @@
+#include <charconv>
+#include <cstdlib>
+
+#include "cli/arguments.h"
+#include "cli/live.h"
+#include "cli/print.h"
+
+namespace cove::cli {
+namespace {
+
+struct Options {
+  std::string name;
+  proto::Attach what;
+};
+
+void define(Arguments& arguments, Options& options) {
+  options.what.follow = false;
+  arguments.flag("-f,--follow", options.what.follow, "Go on until the command ends");
+  arguments.value("--from", "OFFSET", "Begin at this byte", [&options](const std::string& text) -> Result<void> {
+    const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), options.what.from);
+    if (error == std::errc() && stop == text.data() + text.size()) return {};
+    return fail(Errc::invalid, "'" + text + "' is not an offset in bytes");
+  });
+  arguments.positional("NAME", options.name, Need::required, "The sandbox");
+  arguments.positional("ID", options.what.id, Need::optional, "The command; the last one if it is not given");
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  auto sandbox = Sandbox::open(options.name);
+  if (!sandbox) return report(sandbox.error());
+  // A reader that leaves, by Ctrl-C or by closing the pipe, must not end the command: the default signals and an exit.
+  CommandIo io;
+  LiveOutput output(nullptr);
+  io.output = [&](Stream stream, std::string_view bytes) {
+    output.write(stream, bytes);
+    if (output.broken()) std::exit(141);
+  };
+  const auto outcome = sandbox->attach(options.what, io);
+  if (!outcome) return report(outcome.error());
+  return 0;
+}
+
+}  // namespace
+
+const Command kLogs{
+    .name = "logs",
+    .usage = "NAME [ID] [--follow] [--from OFFSET]",
+    .summary = "The output of a command, byte for byte",
+    .examples = "  cove logs t\n  cove logs t build-7 --follow\n  cove logs t build-7 --from 4096",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli

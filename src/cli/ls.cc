@@ -1,0 +1,73 @@
+#include <ctime>
+
+#include "cli/print.h"
+#include "cli/rows.h"
+#include "cli/text.h"
+
+namespace cove::cli {
+namespace {
+
+struct Options {
+  bool json = false, names = false;
+};
+
+void define(Arguments& arguments, Options& options) {
+  arguments.flag("--json", options.json, "Print a JSON array");
+  arguments.flag("-q,--names", options.names, "Print names only");
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+std::string state_text(const record::Info& info) {
+  const Tint tint = info.life == record::Life::running  ? Tint::green
+                    : info.life == record::Life::failed ? Tint::red
+                                                        : Tint::yellow;
+  std::string text = tinted(tint, life_name(info.life));
+  if (info.life == record::Life::failed && !info.why.empty()) text += " (" + info.why + ")";
+  return text;
+}
+
+void show_table(const std::vector<record::Info>& all) {
+  std::vector<Row> rows{{tinted(Tint::bold, "NAME"), tinted(Tint::bold, "BACKEND"), tinted(Tint::bold, "AGE"),
+                         tinted(Tint::bold, "KEPT"), tinted(Tint::bold, "STATE")}};
+  for (const record::Info& info : all) {
+    const auto age = std::chrono::seconds(std::time(nullptr) - info.created_unix);
+    rows.push_back(
+        {info.name, info.spec.backend, age_text(age), info.spec.persistent ? "yes" : "no", state_text(info)});
+  }
+  print_table(rows);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  const auto all = record::list();
+  if (!all) return report(all.error());
+  if (options.json) {
+    std::vector<std::string> elements;
+    for (const record::Info& info : *all) elements.push_back(to_json(info));
+    print(json_array(elements));
+  } else if (options.names) {
+    for (const record::Info& info : *all) print(info.name + "\n");
+  } else {
+    show_table(*all);
+  }
+  return 0;
+}
+
+}  // namespace
+
+const Command kLs{
+    .name = "ls",
+    .usage = "[--json] [--names]",
+    .summary = "List the sandboxes",
+    .examples = "  cove ls\n  cove ls --json | jq -r '.[].name'",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli

@@ -1,0 +1,57 @@
+#include <csignal>
+#include <exception>
+
+#include "cli/arguments.h"
+#include "cli/print.h"
+
+namespace cove::cli {
+namespace {
+
+std::string overview() {
+  std::string text = "Cove: a terminal for agents; safe, stateful, instant.\n\nUsage: cove COMMAND [OPTIONS] ...\n\n";
+  for (const Command& command : commands()) {
+    if (command.visible == Visible::no) continue;
+    std::string line = "  " + std::string(command.name);
+    line.resize(std::max<std::size_t>(line.size() + 1, 14), ' ');
+    text += line + std::string(command.summary) + "\n";
+  }
+  return text +
+         "\n'cove COMMAND --help' tells more.\n\n"
+         "Examples:\n"
+         "  cove run -- 'echo hi; exit 3'      one command in a sandbox of its own\n"
+         "  cove create t                      a sandbox that stays\n"
+         "  cove sh t 'cd /tmp; X=1'           its session keeps directory, variables, functions\n"
+         "  cove sh t 'pwd; echo $X'\n"
+         "  cove rm t\n";
+}
+
+int dispatch(std::vector<std::string> words) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == "help" && words.size() == 1)) {
+    print(overview());
+    return words.empty() ? kUsageError : 0;
+  }
+  if (words[0] == "--version" || words[0] == "-V") words[0] = "version";
+  if (words[0] == "help") words = {words[1], "--help"};
+  const Command* command = find_command(words[0]);
+  if (command == nullptr) {
+    complain("there is no command '" + words[0] + "'\nTry 'cove --help'.");
+    return kUsageError;
+  }
+  words.erase(words.begin());
+  Arguments arguments(*command);
+  return command->run(arguments, std::move(words));
+}
+
+}  // namespace
+}  // namespace cove::cli
+
+int main(int argc, char** argv) {
+  // A reader that goes away is seen where it is written to, and answered there.
+  std::signal(SIGPIPE, SIG_IGN);
+  try {
+    return cove::cli::dispatch({argv + (argc > 0 ? 1 : 0), argv + argc});
+  } catch (const std::exception& error) {
+    cove::cli::complain(std::string("internal error: ") + error.what());
+    return cove::cli::kOwnError;
+  }
+}

@@ -1,0 +1,83 @@
+#include "cli/live.h"
+#include "cli/print.h"
+#include "cli/signals.h"
+#include "cli/spec_options.h"
+#include "cli/stdin_option.h"
+#include "cli/text.h"
+
+namespace cove::cli {
+namespace {
+
+struct Options {
+  SpecOptions spec;
+  std::string stdin_from;
+  std::vector<std::string> words;
+  bool json = false;
+};
+
+void define(Arguments& arguments, Options& options) {
+  arguments.flag("--json", options.json, "Print one JSON object instead of the output");
+  define_stdin(arguments, options.stdin_from);
+  define(arguments, options.spec);
+  arguments.rest("COMMAND", options.words, Need::required);
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+int run_in(Sandbox& sandbox, const Options& options, const SandboxSpec& spec, Control& control) {
+  auto input = open_stdin(options.stdin_from);
+  if (!input) return report(input.error());
+  CommandSpec command;
+  command.script = join_words(options.words);
+  command.split = !options.json && !same_output();
+  command.end_with_client = true;
+  LiveOutput output(&control);
+  JsonResult result;
+  result.timeout = std::chrono::milliseconds(spec.timeout_ms);
+  CommandIo io;
+  io.control = &control;
+  io.stdin_fd = input->get();
+  io.output = [&](Stream stream, std::string_view bytes) {
+    if (options.json) result.output.add(bytes);
+    else output.write(stream, bytes);
+  };
+  auto outcome = sandbox.run(command, io);
+  if (!outcome) return report(outcome.error());
+  if (!options.json) return finish(*outcome, result.timeout, output);
+  result.outcome = std::move(*outcome);
+  print(to_json(result));
+  return exit_code_of(result.outcome);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  if (options.spec.persistent) return arguments.usage_error("--persistent: a sandbox for one command is not kept");
+  auto spec = make_spec(options.spec);
+  if (!spec) return report(spec.error());
+  spec->owned = true;
+  Control control;
+  const InterruptOnSignal interrupt(control);
+  auto sandbox = Sandbox::create(*spec);
+  if (!sandbox) return report(sandbox.error());
+  return run_in(*sandbox, options, *spec, control);
+}
+
+}  // namespace
+
+const Command kRun{
+    .name = "run",
+    .usage = "[OPTIONS] [--] COMMAND",
+    .summary = "A sandbox for one command: create, run, stream, destroy",
+    .examples = "  cove run -- 'echo hi; exit 3'\n"
+                "  cove run --timeout 30s make test\n"
+                "  tar c . | cove run --stdin - 'tar t | wc -l'",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli

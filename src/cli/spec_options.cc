@@ -1,0 +1,69 @@
+#include "cli/spec_options.h"
+
+#include <unistd.h>
+
+#include "backend/table.h"
+#include "cli/print.h"
+#include "cli/settings.h"
+#include "policy/env.h"
+
+namespace cove::cli {
+namespace {
+
+std::string current_directory() {
+  char path[4096];
+  return getcwd(path, sizeof(path)) != nullptr ? path : "/";
+}
+
+std::string absolute(const std::string& path) {
+  if (path.starts_with('/') || path.starts_with('~')) return path;
+  return current_directory() + "/" + path;
+}
+
+// `auto` is settled here, because what a sandbox may see of the environment depends on the backend.
+Result<void> settle_backend(SandboxSpec& spec) {
+  if (spec.backend != "auto") return {};
+  COVE_TRY(const Choice choice, choose_backend(Deadline::after(std::chrono::seconds(10))));
+  for (const std::string& why : choice.rejected) complain("auto: not " + why);
+  spec.backend = choice.backend->name();
+  return {};
+}
+
+}  // namespace
+
+void define(Arguments& arguments, SpecOptions& options) {
+  for (const Setting& setting : settings()) {
+    arguments.value(option_name(setting), std::string(setting.metavar), std::string(setting.help),
+                    [&options, &setting](const std::string& value) -> Result<void> {
+                      SandboxSpec probe;
+                      COVE_CHECK(setting.set(probe, value));
+                      options.settings[std::string(setting.key)] = value;
+                      return {};
+                    });
+  }
+  arguments.texts("-e,--env", options.env, "K=V", "Set a variable inside");
+  arguments.texts("--forward-env", options.forward_env, "K", "Forward a variable of this environment by its name");
+  arguments.texts("--volume", options.volumes, "HOST:INSIDE[:ro]", "Show a host directory inside");
+  arguments.text("-w,--cwd", options.cwd, "DIR", "Where sessions start");
+  arguments.flag("--persistent", options.persistent, "Keep files and sessions over stop, start and a reboot");
+  arguments.flag("--no-login", options.no_login, "Do not read the login start-up files");
+}
+
+Result<SandboxSpec> make_spec(const SpecOptions& options) {
+  SandboxSpec spec;
+  COVE_CHECK(read_configuration(spec));
+  for (const Setting& setting : settings()) {
+    const auto given = options.settings.find(std::string(setting.key));
+    if (given != options.settings.end()) COVE_CHECK(setting.set(spec, given->second));
+  }
+  COVE_CHECK(settle_backend(spec));
+  spec.volumes = options.volumes;
+  spec.persistent = options.persistent;
+  spec.login = !options.no_login;
+  if (!options.cwd.empty()) spec.cwd = absolute(options.cwd);
+  else if (spec.backend == "local") spec.cwd = current_directory();
+  COVE_CHECK(policy::fill_env(spec, {.set = options.env, .forward = options.forward_env}, policy::host_env()));
+  return spec;
+}
+
+}  // namespace cove::cli

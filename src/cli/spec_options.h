@@ -1,0 +1,23 @@
+#pragma once
+
+#include <map>
+
+#include "backend/spec.h"
+#include "cli/arguments.h"
+
+namespace cove::cli {
+
+// The common options of `run` and `create`: what kind of sandbox.
+struct SpecOptions {
+  std::map<std::string, std::string> settings;  // by key; checked when parsed
+  std::vector<std::string> env, forward_env, volumes;
+  std::string cwd;
+  bool persistent = false, no_login = false;
+};
+
+void define(Arguments& arguments, SpecOptions& options);
+
+// Configuration, then options, then the environment for the sandbox.
+Result<SandboxSpec> make_spec(const SpecOptions& options);
+
+}  // namespace cove::cli

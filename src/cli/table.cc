@@ -1,0 +1,18 @@
+#include "cli/command.h"
+
+namespace cove::cli {
+
+std::span<const Command> commands() {
+  static const Command all[] = {kRun, kCreate, kSh,   kExec,   kShell, kLs,     kInspect,    kPs,      kLogs,  kKill,
+                                kAttach, kCp,  kStop, kStart, kRm,    kDoctor, kCompletion, kVersion, kKeeper};
+  return all;
+}
+
+const Command* find_command(std::string_view name) {
+  for (const Command& command : commands()) {
+    if (command.name == name) return &command;
+  }
+  return nullptr;
+}
+
+}  // namespace cove::cli

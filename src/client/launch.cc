@@ -1,0 +1,133 @@
+#include "client/launch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "client/connection.h"
+#include "client/control.h"
+#include "os/exec.h"
+
+extern char** environ;
+
+namespace cove {
+namespace {
+
+struct Pair {
+  UniqueFd ours, theirs;
+};
+
+Result<Pair> make_socket() {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno("make the launch socket");
+  return Pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+Result<Pair> make_lifetime() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return fail_errno("make the lifetime pipe");
+  return Pair{UniqueFd(ends[1]), UniqueFd(ends[0])};
+}
+
+std::vector<std::string> host_environment() {
+  std::vector<std::string> all;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) all.emplace_back(*entry);
+  return all;
+}
+
+// A grandchild, so that it is nobody's zombie when it ends in the middle of a long-lived caller's life.
+Result<void> spawn_detached(const os::ExecSpec& spec) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return fail_errno("start the keeper: pipe");
+  UniqueFd error_in(ends[0]), error_out(ends[1]);
+  const os::PreparedExec prepared(spec);
+  const pid_t pid = fork();
+  if (pid < 0) return fail_errno("start the keeper: fork");
+  if (pid == 0) {
+    const pid_t keeper = fork();
+    if (keeper == 0) prepared.run(error_out.get());
+    _exit(keeper < 0 ? errno : 0);
+  }
+  error_out.reset();
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}
+  if (WIFEXITED(status) && WEXITSTATUS(status) != 0) return fail(errno_error(WEXITSTATUS(status), "fork the keeper"));
+  return os::PreparedExec::read_failure(error_in.get(), spec);
+}
+
+Result<void> send_request(int socket, const record::LaunchRequest& request) {
+  ByteQueue out;
+  proto::append_message(out, 0, 0, record::encode(request));
+  while (!out.empty()) {
+    const ssize_t n = send(socket, out.view().data(), out.size(), MSG_NOSIGNAL);
+    if (n < 0 && errno != EINTR) return fail(Errc::disconnected, "the keeper ended before it read its request");
+    if (n > 0) out.consume(static_cast<std::size_t>(n));
+  }
+  return {};
+}
+
+Result<void> wait_ready(int socket, const StopEvent& stop, Deadline deadline) {
+  pollfd fds[2] = {{socket, POLLIN, 0}, {stop.fd(), POLLIN, 0}};
+  const int n = poll(fds, 2, deadline.poll_timeout());
+  if (n < 0 && errno != EINTR) return fail_errno("wait for the keeper");
+  if (n > 0 && fds[1].revents != 0) return fail(Errc::cancelled, "the start of the sandbox was stopped");
+  if (n == 0 && deadline.passed()) return fail(Errc::timeout, "the sandbox was not ready in time");
+  return {};
+}
+
+Result<void> await_answer(int socket, const Call& call) {
+  const StopEvent stop(call.stop);
+  proto::MessageReader reader;
+  while (true) {
+    COVE_TRY(const auto message, reader.next());
+    if (message) {
+      COVE_CHECK(expect(*message, proto::ClientType::done));
+      return {};
+    }
+    COVE_CHECK(wait_ready(socket, stop, call.deadline));
+    const std::span<char> space = reader.space();
+    const ssize_t n = recv(socket, space.data(), space.size(), MSG_DONTWAIT);
+    if (n > 0) reader.filled(static_cast<std::size_t>(n));
+    if (n == 0 || (n < 0 && errno == ECONNRESET)) {
+      return fail(Errc::disconnected, "the keeper ended before the sandbox was ready");
+    }
+  }
+}
+
+}  // namespace
+
+std::string keeper_program() {
+  if (const char* named = std::getenv("COVE_PROGRAM"); named != nullptr && *named != '\0') return named;
+  char path[4096];
+  const ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
+  const std::string_view self(path, n > 0 ? static_cast<std::size_t>(n) : 0);
+  if (self.substr(self.rfind('/') + 1) == "cove") return std::string(self);
+  return "cove";
+}
+
+Result<UniqueFd> start_keeper(const record::LaunchRequest& request, const Call& call) {
+  COVE_TRY(Pair socket, make_socket());
+  Pair lifetime;
+  if (request.spec.owned) COVE_CHECK(make_lifetime().map([&](Pair made) { lifetime = std::move(made); }));
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) return fail_errno("open /dev/null");
+  os::ExecSpec spec;
+  spec.argv = {"cove", "keeper"};
+  spec.program = keeper_program();
+  spec.env = host_environment();
+  spec.new_session = true;
+  spec.fds = {{null.get(), 0}, {null.get(), 1}, {null.get(), 2}, {socket.theirs.get(), record::kLaunchFd}};
+  if (request.spec.owned) spec.fds.push_back({lifetime.theirs.get(), record::kLifetimeFd});
+  if (auto spawned = spawn_detached(spec); !spawned) return fail(std::move(spawned).error().because("start the keeper"));
+  socket.theirs.reset();
+  COVE_CHECK(send_request(socket.ours.get(), request));
+  COVE_CHECK(await_answer(socket.ours.get(), call));
+  return std::move(lifetime.ours);
+}
+
+}  // namespace cove

@@ -1,0 +1,114 @@
+#include "keeper/command.h"
+
+#include <algorithm>
+
+namespace cove::keeper {
+namespace {
+
+constexpr std::size_t kMaxCwd = std::size_t{16} << 10;
+constexpr std::size_t kMaxText = std::size_t{64} << 10;
+constexpr std::uint32_t kCreditStep = proto::kOutputWindow / 4;
+
+bool is_passing(const proto::Start& start) {
+  return start.kind == proto::CommandKind::file || start.kind == proto::CommandKind::connect;
+}
+
+std::uint64_t microseconds_since(Clock::time_point start) {
+  return static_cast<std::uint64_t>(
+      std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count());
+}
+
+}  // namespace
+
+Command::Command(std::string the_id, std::uint32_t the_number, const proto::Start& start, OutputLog the_log)
+    : id(std::move(the_id)),
+      number(the_number),
+      kind(start.kind),
+      session(start.session),
+      with_stdin(start.with_stdin),
+      pty(start.pty),
+      passing(is_passing(start) && id.starts_with('~')),
+      log(std::move(the_log)) {
+  outcome_.id = id;
+  stdin.closed = !with_stdin;
+}
+
+proto::Outcome Command::outcome() const {
+  proto::Outcome now = outcome_;
+  if (running()) {
+    now.duration_us = microseconds_since(started_at_);
+    now.output_bytes = log.end();
+  }
+  // Every byte of a passing command reaches its reader: it waits instead of outrunning it.
+  now.truncated = !passing && log.truncated();
+  return now;
+}
+
+bool Command::end_because(proto::Ending cause, std::string detail) {
+  if (!running() || cause_ != proto::Ending::running) return false;
+  cause_ = cause;
+  cause_detail_ = std::move(detail);
+  return true;
+}
+
+void Command::set_exited(proto::Exited exited) {
+  using proto::Ending;
+  outcome_.exit_code = exited.exit_code;
+  outcome_.signal = exited.signal;
+  outcome_.ending = exited.signal != 0 ? Ending::signaled : Ending::exited;
+  if (exited.oom) outcome_.ending = Ending::oom;
+  if (cause_ != Ending::running) outcome_.ending = cause_;
+  if (cause_ == Ending::timeout) outcome_.exit_code = 124;
+  if (cause_ == Ending::interrupted) outcome_.exit_code = 130;
+  outcome_.detail = std::move(cause_detail_);
+  if (exited.cwd.size() <= kMaxCwd) outcome_.cwd = std::move(exited.cwd);
+  outcome_.error = exited.error;
+  outcome_.error_text = exited.error_text.substr(0, kMaxText);
+  outcome_.duration_us = microseconds_since(started_at_);
+  outcome_.output_bytes = log.end();
+  stdin.closed = true;
+  stdin.waiting.clear();
+}
+
+void Command::set_lost(const std::string& why) {
+  if (running()) {
+    set_exited({});
+    // A command that we were ending anyway has been ended: nothing is left of it either way.
+    if (outcome_.ending == proto::Ending::exited) {
+      outcome_.ending = proto::Ending::lost;
+      outcome_.exit_code = 125;
+      outcome_.detail = why;
+    }
+  }
+  set_gone();
+}
+
+void Command::set_gone() {
+  gone_ = true;
+  log.settle();
+}
+
+std::uint64_t Command::first_needed() const {
+  std::uint64_t first = log.end();
+  for (const Reader* reader : readers_) {
+    if (reader->live) first = std::min(first, reader->cursor);
+  }
+  return first;
+}
+
+Result<void> Command::append_output(proto::Stream stream, std::string_view bytes) {
+  if (bytes.size() > credit_) return fail(Errc::protocol, "the guest sent more output than it had credit for");
+  credit_ -= static_cast<std::uint32_t>(bytes.size());
+  ungranted_ += static_cast<std::uint32_t>(bytes.size());
+  log.append(stream, bytes, first_needed());
+  return {};
+}
+
+std::uint32_t Command::take_credit() {
+  if (ungranted_ < kCreditStep) return 0;
+  if (log.past_cap() && log.end() - first_needed() > OutputLog::kWindowBytes) return 0;
+  credit_ += ungranted_;
+  return std::exchange(ungranted_, 0);
+}
+
+}  // namespace cove::keeper

@@ -1,0 +1,79 @@
+#include "keeper/json.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "record/json.h"
+
+namespace cove::keeper {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+Json outcome_json(const proto::Outcome& outcome) {
+  const bool running = outcome.ending == proto::Ending::running;
+  Json json{{"id", outcome.id},
+            {"state", running ? "running" : "ended"},
+            {"outcome", record::name(outcome.ending)},
+            {"exit_code", running ? Json() : Json(outcome.exit_code)},
+            {"signal", outcome.signal},
+            {"cwd", outcome.cwd},
+            {"duration_ms", static_cast<double>(outcome.duration_us) / 1000.0},
+            {"output_bytes", outcome.output_bytes},
+            {"truncated", outcome.truncated}};
+  if (!outcome.detail.empty()) json["detail"] = outcome.detail;
+  if (!outcome.error_text.empty()) json["error"] = outcome.error_text;
+  return json;
+}
+
+Json spec_json(const SandboxSpec& spec) {
+  Json names = Json::array();
+  for (const auto& [key, value] : spec.env) names.push_back(key);
+  return Json{{"image", spec.image},
+              {"net", spec.net},
+              {"cwd", spec.cwd},
+              {"env_names", names},
+              {"env_names_forwarded", spec.env_names_forwarded},
+              {"volumes", spec.volumes},
+              {"cpus", spec.cpus},
+              {"memory_bytes", spec.memory_bytes},
+              {"disk_bytes", spec.disk_bytes},
+              {"pids", spec.pids},
+              {"timeout_ms", spec.timeout_ms},
+              {"idle_timeout_ms", spec.idle_timeout_ms},
+              {"max_duration_ms", spec.max_duration_ms},
+              {"log_cap_bytes", spec.log_cap_bytes},
+              {"persistent", spec.persistent},
+              {"login", spec.login},
+              {"owned", spec.owned}};
+}
+
+}  // namespace
+
+std::string to_json(const proto::Outcome& outcome) { return dump(outcome_json(outcome)); }
+
+std::string to_json(const std::vector<proto::Outcome>& outcomes) {
+  Json all = Json::array();
+  for (const proto::Outcome& outcome : outcomes) all.push_back(outcome_json(outcome));
+  return dump(all);
+}
+
+std::string to_json(const Inspection& what) {
+  return dump(Json{{"name", what.info.name},
+                   {"backend", what.info.spec.backend},
+                   {"state", "running"},
+                   {"created", what.info.created_unix},
+                   {"spec", spec_json(what.info.spec)},
+                   {"keeper_pid", getpid()},
+                   {"guest_pid", what.guest.pid},
+                   {"shell", what.guest.shell},
+                   {"sessions", what.sessions},
+                   {"commands_running", what.commands_running},
+                   {"commands_unfinished", what.commands_unfinished},
+                   {"idle_ms", what.idle_ms}});
+}
+
+}  // namespace cove::keeper

@@ -1,0 +1,350 @@
+#include "keeper/keeper.h"
+
+#include <malloc.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/log.h"
+#include "keeper/json.h"
+
+namespace cove::keeper {
+namespace {
+
+using namespace std::chrono_literals;
+using proto::GuestType;
+
+enum Token : std::uint64_t {
+  listener_token,
+  guest_token,
+  guest_room_token,
+  gone_token,
+  lifetime_token,
+  signal_token,
+  first_client_token = 16
+};
+
+constexpr auto kSoon = 2ms;  // how long `started` waits for company
+constexpr auto kQuiet = 1s;  // after this long without work, memory is given back
+constexpr auto kSaveInterval = 2s;
+
+bool is_allowed(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+}  // namespace
+
+Keeper::Keeper(KeeperParts parts)
+    : record_(std::move(parts.record)),
+      spec_(std::move(parts.spec)),
+      place_(std::move(parts.place)),
+      guest_(std::move(parts.channel)),
+      listener_(std::move(parts.listener)),
+      lifetime_(std::move(parts.lifetime)),
+      signals_(std::move(parts.signals)),
+      epoll_(epoll_create1(EPOLL_CLOEXEC)),
+      commands_(guest_, record_, spec_),
+      next_token_(first_client_token) {
+  if (spec_.max_duration_ms != 0) max_duration_ = Deadline::after(std::chrono::milliseconds(spec_.max_duration_ms));
+  commands_.exited = [this](Command& command) {
+    if (spec_.persistent && command.kind == proto::CommandKind::script) sessions_changed_ = true;
+  };
+}
+
+Result<void> Keeper::watch(int fd, std::uint64_t token, std::uint32_t events) {
+  if (fd < 0) return {};
+  epoll_event event{};
+  event.events = events;
+  event.data.u64 = token;
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) < 0) return fail_errno("watch a descriptor");
+  return {};
+}
+
+Result<void> Keeper::greet(Deadline deadline) {
+  COVE_CHECK(commands_.remember());
+  proto::KeeperHello hello;
+  for (const auto& [key, value] : spec_.env) hello.env.push_back(key + "=" + value);
+  hello.cwd = spec_.cwd;
+  hello.login = spec_.login;
+  guest_.send(GuestType::hello, 0, hello);
+  bool answered = false;
+  const auto take_hello = [&](const proto::Message& message) -> Result<void> {
+    if (message.type != static_cast<std::uint8_t>(GuestType::hello)) {
+      return fail(Errc::protocol, "the guest did not say hello");
+    }
+    COVE_TRY(hello_, proto::decode<proto::GuestHello>(message.payload));
+    answered = true;
+    return {};
+  };
+  while (!answered) {
+    COVE_CHECK(guest_.flush());
+    std::array<pollfd, 2> fds{pollfd{guest_.in_fd(), POLLIN, 0},
+                              pollfd{guest_.blocked() ? guest_.out_fd() : -1, POLLOUT, 0}};
+    poll(fds.data(), fds.size(), deadline.poll_timeout());
+    COVE_TRY(const auto read, guest_.receive(take_hello));
+    if (read == GuestLink::Read::end) {
+      pollfd gone{place_->gone_fd(), POLLIN, 0};
+      const bool known = poll(&gone, 1, 1000) > 0;
+      return fail(Errc::disconnected,
+                  (known ? place_->ended().why : "the guest closed its channel") + " before it was ready");
+    }
+    if (!answered && deadline.passed()) return fail(Errc::timeout, "the guest did not answer in time");
+  }
+  if (hello_.version != proto::kVersion) {
+    return fail(Errc::protocol, "the guest speaks version " + std::to_string(hello_.version) + ", the keeper " +
+                                    std::to_string(proto::kVersion) + ": install both from one release");
+  }
+  if (!spec_.persistent) return {};
+  COVE_TRY(const auto sessions, record_.sessions());
+  for (const auto& [name, state] : sessions) {
+    guest_.send(GuestType::restore_session, 0, proto::SessionState{name, state});
+    saved_sessions_[name] = std::hash<std::string>{}(state);
+  }
+  return guest_.flush();
+}
+
+Result<void> Keeper::run() {
+  COVE_CHECK(watch(listener_.get(), listener_token, EPOLLIN));
+  COVE_CHECK(watch(guest_.in_fd(), guest_token, EPOLLIN));
+  COVE_CHECK(watch(place_->gone_fd(), gone_token, EPOLLIN));
+  COVE_CHECK(watch(lifetime_.get(), lifetime_token, EPOLLIN));
+  COVE_CHECK(watch(signals_.get(), signal_token, EPOLLIN));
+  note_idleness();
+  trim_at_ = Deadline::after(kQuiet);
+  std::array<epoll_event, 64> events{};
+  while (phase_ != Phase::over) {
+    const int n = epoll_wait(epoll_.get(), events.data(), events.size(), next_deadline().poll_timeout());
+    if (n < 0 && errno != EINTR) return fail_errno("wait for events");
+    for (int i = 0; i < n && phase_ != Phase::over; ++i) dispatch(events[i].data.u64, events[i].events);
+    if (phase_ == Phase::over) break;
+    tick();
+    flush_guest();
+    pump_all();
+    flush_guest();
+    advance();
+    note_idleness();
+  }
+  return {};
+}
+
+void Keeper::dispatch(std::uint64_t token, std::uint32_t events) {
+  switch (token) {
+    case listener_token: return accept_clients();
+    case guest_token: return read_guest();
+    case guest_room_token: return;  // the loop flushes
+    case gone_token: return guest_gone();
+    case lifetime_token: {
+      char byte = 0;
+      if (read(lifetime_.get(), &byte, 1) > 0) return;
+      epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, lifetime_.get(), nullptr);
+      return begin_end({"its owner is gone", true, !spec_.persistent}, 500);
+    }
+    case signal_token: {
+      std::array<char, 128> info{};
+      [[maybe_unused]] const auto n = read(signals_.get(), info.data(), info.size());
+      return begin_end({"the keeper was told to end (SIGTERM)", true, false}, 2000);
+    }
+    default: return serve(token, events);
+  }
+}
+
+void Keeper::accept_clients() {
+  while (true) {
+    UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (!socket) {
+      // Out of descriptors: the listener stays readable, so it is left alone for a moment instead of spun upon.
+      if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+        epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, listener_.get(), nullptr);
+        accept_again_ = Deadline::after(100ms);
+      }
+      return;
+    }
+    if (!is_allowed(socket.get())) continue;
+    const std::uint64_t token = next_token_++;
+    if (!watch(socket.get(), token, EPOLLIN)) continue;
+    auto session = std::make_unique<ClientSession>(*this, std::move(socket));
+    session->token = token;
+    sessions_.emplace(token, std::move(session));
+  }
+}
+
+void Keeper::serve(std::uint64_t token, std::uint32_t events) {
+  const auto found = sessions_.find(token);
+  if (found == sessions_.end()) return;
+  ClientSession& session = *found->second;
+  if ((events & EPOLLOUT) != 0) wants_pump(session);
+  if ((events & (EPOLLIN | EPOLLHUP | EPOLLERR)) == 0) return;
+  idle_since_.reset();
+  if (const auto read = session.on_readable(); !read) {
+    if (read.error().code == Errc::protocol) log_event("client.dropped", {{"error", read.error().message}});
+    drop(token);
+  }
+}
+
+void Keeper::drop(std::uint64_t token) {
+  const auto found = sessions_.find(token);
+  if (found == sessions_.end()) return;
+  std::erase(to_pump_, found->second.get());
+  std::erase(stop_waiters_, found->second.get());
+  sessions_.erase(found);
+}
+
+void Keeper::wants_pump(ClientSession& session) {
+  if (std::exchange(session.pump_queued, true)) return;
+  to_pump_.push_back(&session);
+}
+
+void Keeper::wants_pump_soon(ClientSession& session) {
+  to_pump_soon_.emplace_back(Clock::now() + kSoon, session.token);
+}
+
+void Keeper::pump_all() {
+  // What pumping asks for again is done after the next look at the events.
+  std::vector<ClientSession*> now;
+  now.swap(to_pump_);
+  for (ClientSession* session : now) session->pump_queued = false;
+  for (ClientSession* session : now) pump(*session);
+}
+
+void Keeper::pump(ClientSession& session) {
+  const bool was_blocked = session.blocked();
+  if (!session.pump()) return drop(session.token);
+  if (session.blocked() == was_blocked) return;
+  epoll_event event{};
+  event.events = session.blocked() ? EPOLLIN | EPOLLOUT : EPOLLIN;
+  event.data.u64 = session.token;
+  epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, session.fd(), &event);
+}
+
+void Keeper::read_guest() {
+  const auto read = guest_.receive([this](const proto::Message& message) { return take(message); });
+  if (!read) return lose_guest("the guest broke the protocol: " + read.error().message);
+  if (*read == GuestLink::Read::end) guest_gone();
+}
+
+Result<void> Keeper::take(const proto::Message& message) {
+  if (message.type > static_cast<std::uint8_t>(last(GuestType{}))) {
+    return fail(Errc::protocol, "a message of an unknown type");
+  }
+  switch (static_cast<GuestType>(message.type)) {
+    case GuestType::session_state: return take_session(message.payload);
+    case GuestType::ping: guest_.send(GuestType::pong, message.id, message.payload); return {};
+    case GuestType::pong: return {};
+    default: return commands_.take(message);
+  }
+}
+
+Result<void> Keeper::take_session(std::string_view payload) {
+  COVE_TRY(const auto state, proto::decode<proto::SessionState>(payload));
+  if (state.session.empty()) {
+    asking_sessions_ = false;
+    return {};
+  }
+  const std::size_t hash = std::hash<std::string>{}(state.state);
+  const auto known = saved_sessions_.find(state.session);
+  if (!spec_.persistent || (known != saved_sessions_.end() && known->second == hash)) return {};
+  if (const auto saved = record_.save_session(state.session, state.state); !saved) {
+    log_event("session.not_saved", {{"error", saved.error().message}});
+    return {};
+  }
+  saved_sessions_[state.session] = hash;
+  return {};
+}
+
+void Keeper::flush_guest() {
+  if (phase_ == Phase::over) return;
+  if (!guest_.flush()) return guest_gone();
+  if (guest_.blocked() == guest_watched_for_room_) return;
+  guest_watched_for_room_ = guest_.blocked();
+  if (guest_watched_for_room_) [[maybe_unused]]
+    const auto watched = watch(guest_.out_fd(), guest_room_token, EPOLLOUT);
+  else
+    epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, guest_.out_fd(), nullptr);
+}
+
+// What the guest wrote before it went is still in the channel.
+void Keeper::guest_gone() {
+  while (phase_ != Phase::over) {
+    const auto read = guest_.receive([this](const proto::Message& message) { return take(message); });
+    if (!read || *read != GuestLink::Read::some) break;
+  }
+  pollfd gone{place_->gone_fd(), POLLIN, 0};
+  const bool known = poll(&gone, 1, 1000) > 0;
+  lose_guest(known ? place_->ended().why : "the guest closed its channel");
+}
+
+void Keeper::lose_guest(const std::string& why) {
+  if (phase_ == Phase::over) return;
+  log_event("guest.gone", {{"why", why}});
+  if (phase_ == Phase::serving) fate_ = {why, false, false};
+  finish();
+}
+
+Deadline Keeper::next_deadline() const {
+  Deadline next = earlier(commands_.next_deadline(), earlier(max_duration_, phase_deadline_));
+  next = earlier(next, earlier(accept_again_, trim_at_));
+  if (!to_pump_.empty()) return Deadline(Clock::time_point{});
+  if (!to_pump_soon_.empty()) next = earlier(next, Deadline(to_pump_soon_.front().first));
+  if (idle_since_ && spec_.idle_timeout_ms != 0 && phase_ == Phase::serving) {
+    next = earlier(next, Deadline(*idle_since_ + std::chrono::milliseconds(spec_.idle_timeout_ms)));
+  }
+  if (sessions_changed_ && phase_ == Phase::serving) next = earlier(next, Deadline(sessions_asked_ + kSaveInterval));
+  return next;
+}
+
+void Keeper::tick() {
+  const auto now = Clock::now();
+  commands_.tick();
+  while (!to_pump_soon_.empty() && to_pump_soon_.front().first <= now) {
+    const auto found = sessions_.find(to_pump_soon_.front().second);
+    to_pump_soon_.pop_front();
+    if (found != sessions_.end()) wants_pump(*found->second);
+  }
+  if (accept_again_.passed()) {
+    accept_again_ = Deadline::never();
+    [[maybe_unused]] const auto watched = watch(listener_.get(), listener_token, EPOLLIN);
+  }
+  if (phase_ != Phase::serving) return;
+  if (sessions_changed_ && sessions_asked_ + kSaveInterval <= now) save_sessions();
+  if (max_duration_.passed()) {
+    max_duration_ = Deadline::never();
+    begin_end({"it reached its maximum duration", false, false}, 2000);
+  } else if (idle_since_ && spec_.idle_timeout_ms != 0 &&
+             *idle_since_ + std::chrono::milliseconds(spec_.idle_timeout_ms) <= now) {
+    begin_end({"it was idle for longer than its idle timeout", false, false}, 2000);
+  }
+}
+
+bool Keeper::is_idle() const {
+  if (commands_.unfinished() > 0) return false;
+  for (const auto& [token, session] : sessions_) {
+    if (session->busy()) return false;
+  }
+  return true;
+}
+
+void Keeper::note_idleness() {
+  if (commands_.unfinished() > 0 || (spec_.idle_timeout_ms != 0 && !is_idle())) {
+    idle_since_.reset();
+    trim_at_ = Deadline::never();
+    return;
+  }
+  const auto now = Clock::now();
+  if (!idle_since_) {
+    idle_since_ = now;
+    trim_at_ = Deadline(now + kQuiet);
+  } else if (!trim_at_.is_never() && trim_at_.at() <= now) {
+    trim_at_ = Deadline::never();
+    guest_.trim();
+    for (auto& [token, session] : sessions_) session->trim();
+    malloc_trim(0);
+  }
+}
+
+}  // namespace cove::keeper

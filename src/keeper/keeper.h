@@ -1,0 +1,116 @@
+#pragma once
+
+// One sandbox's life: a single-threaded loop over the guest's channel, the clients' connections, the owner's lifetime
+// pipe and the clock. Everything else here is passive and driven by it.
+//
+//   serving --stop, owner gone, SIGTERM, idle, max duration--> ending commands --> saving sessions --> over
+//      \--- guest gone -----------------------------------------------------------------------------> over
+//
+// `over` means: nothing of the sandbox runs, its record says how it ended or is gone, and every client knows.
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "backend/backend.h"
+#include "keeper/client_session.h"
+#include "keeper/command_table.h"
+#include "keeper/guest_link.h"
+#include "record/record.h"
+
+namespace cove::keeper {
+
+struct KeeperParts {
+  record::Record record;
+  SandboxSpec spec;
+  std::unique_ptr<Place> place;
+  Channel channel;
+  UniqueFd listener;
+  UniqueFd lifetime;  // of an owned sandbox; end of file: its owner is gone
+  UniqueFd signals;   // a signalfd; anything on it asks for an orderly end
+};
+
+class Keeper final : public SessionHost {
+ public:
+  explicit Keeper(KeeperParts parts);
+
+  // Says hello to the guest and gives it the sessions of a persistent sandbox back. Before run().
+  Result<void> greet(Deadline deadline);
+  // Returns when the sandbox is over.
+  Result<void> run();
+  // For a keeper that cannot go on: ends the sandbox at once and leaves `why` in its record.
+  void abandon(const std::string& why);
+  // After a failed greet: ends the place and hands the record back.
+  void give_back(record::Record& record);
+
+  CommandTable& commands() override { return commands_; }
+  Result<void> accepting() const override;
+  std::string inspect() override;
+  void stop(ClientSession& asking, const proto::StopRequest& request) override;
+  void wants_pump(ClientSession& session) override;
+  void wants_pump_soon(ClientSession& session) override;
+
+ private:
+  enum class Phase : unsigned char { serving, ending, saving, over };
+  // What becomes of the record.
+  struct Fate {
+    std::string why;
+    bool orderly = false;  // asked for: a sandbox that is not persistent leaves no record
+    bool remove = false;
+  };
+
+  Result<void> watch(int fd, std::uint64_t token, std::uint32_t events);
+  void dispatch(std::uint64_t token, std::uint32_t events);
+  void accept_clients();
+  void serve(std::uint64_t token, std::uint32_t events);
+  void drop(std::uint64_t token);
+  void pump_all();
+  void pump(ClientSession& session);
+
+  void read_guest();
+  Result<void> take(const proto::Message& message);
+  Result<void> take_session(std::string_view payload);
+  void flush_guest();
+  void guest_gone();
+  void lose_guest(const std::string& why);
+
+  Deadline next_deadline() const;
+  void tick();
+  void note_idleness();
+  bool is_idle() const;
+
+  void begin_end(Fate fate, std::uint32_t grace_ms);
+  void advance();
+  void save_sessions();
+  void finish();
+  Result<void> settle_record();
+  void flush_clients(Deadline deadline);
+
+  record::Record record_;
+  SandboxSpec spec_;
+  std::unique_ptr<Place> place_;
+  GuestLink guest_;
+  UniqueFd listener_, lifetime_, signals_, epoll_;
+  CommandTable commands_;
+  proto::GuestHello hello_;
+
+  std::unordered_map<std::uint64_t, std::unique_ptr<ClientSession>> sessions_;
+  std::uint64_t next_token_;
+  std::vector<ClientSession*> to_pump_, stop_waiters_;
+  std::deque<std::pair<Clock::time_point, std::uint64_t>> to_pump_soon_;
+  bool guest_watched_for_room_ = false;
+
+  Phase phase_ = Phase::serving;
+  Fate fate_;
+  Deadline phase_deadline_ = Deadline::never();
+  Deadline max_duration_ = Deadline::never(), accept_again_ = Deadline::never(), trim_at_ = Deadline::never();
+  std::optional<Clock::time_point> idle_since_;
+
+  bool sessions_changed_ = false, asking_sessions_ = false;
+  Clock::time_point sessions_asked_{};
+  std::map<std::string, std::size_t> saved_sessions_;  // hashes
+};
+
+}  // namespace cove::keeper

@@ -1,0 +1,187 @@
+#include "keeper/keeper_main.h"
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <exception>
+
+#include "backend/table.h"
+#include "base/log.h"
+#include "keeper/keeper.h"
+#include "record/launch.h"
+
+namespace cove::keeper {
+namespace {
+
+using namespace std::chrono_literals;
+
+void keep_close_on_exec(int fd) {
+  const int flags = fcntl(fd, F_GETFD);
+  if (flags >= 0) fcntl(fd, F_SETFD, flags | FD_CLOEXEC);
+}
+
+// Nothing of the terminal, the shell or the directory it was started from keeps its hold on a keeper. The umask stays:
+// commands inherit it, and every file of ours is made with its mode.
+void daemonize() {
+  setsid();
+  if (chdir("/") < 0) log_event("keeper.chdir_failed", {{"errno", errno}});
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (int fd = 0; fd < 3; ++fd) dup2(null.get(), fd);
+  for (const int number : {SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTSTP}) signal(number, SIG_IGN);
+  signal(SIGCHLD, SIG_DFL);
+  // Only the soft limit: what commands may do is not changed for good.
+  rlimit core{};
+  if (getrlimit(RLIMIT_CORE, &core) == 0) {
+    core.rlim_cur = 0;
+    setrlimit(RLIMIT_CORE, &core);
+  }
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  mallopt(M_ARENA_MAX, 1);
+}
+
+void open_log() {
+  const char* path = std::getenv("COVE_LOG");
+  if (path == nullptr || *path == '\0') return;
+  log_to(open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+}
+
+UniqueFd termination_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGTERM);
+  sigprocmask(SIG_BLOCK, &set, nullptr);
+  return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+Result<record::LaunchRequest> read_request(int socket, Deadline deadline) {
+  proto::MessageReader reader;
+  while (true) {
+    COVE_TRY(const auto message, reader.next());
+    if (message) return record::decode_launch(message->payload);
+    pollfd ready{socket, POLLIN, 0};
+    if (poll(&ready, 1, deadline.poll_timeout()) == 0)
+      return fail(Errc::timeout, "nobody told the keeper what to start");
+    const std::span<char> space = reader.space();
+    const ssize_t n = recv(socket, space.data(), space.size(), MSG_DONTWAIT);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+    if (n <= 0) return fail(Errc::disconnected, "the client that started the keeper is gone");
+    reader.filled(static_cast<std::size_t>(n));
+  }
+}
+
+void answer(int socket, proto::ClientType type, std::string_view payload) {
+  ByteQueue out;
+  proto::append_message(out, static_cast<std::uint8_t>(type), 0, payload);
+  [[maybe_unused]] const auto n = send(socket, out.view().data(), out.size(), MSG_NOSIGNAL);
+}
+
+// The stored spec of a stopped sandbox, with the values that are never stored taken from the request.
+Result<SandboxSpec> restarted_spec(const record::Record& record, const SandboxSpec& asked) {
+  COVE_TRY(SandboxSpec spec, record.spec());
+  if (!spec.persistent) {
+    return fail(Errc::conflict, "sandbox " + spec.name + " is not persistent and cannot be started again: 'cove rm " +
+                                    spec.name + "' and create it anew");
+  }
+  for (auto& [key, value] : spec.env) {
+    const auto& forwarded = spec.env_names_forwarded;
+    if (std::find(forwarded.begin(), forwarded.end(), key) == forwarded.end()) continue;
+    for (const auto& [asked_key, asked_value] : asked.env) {
+      if (asked_key == key) value = asked_value;
+    }
+  }
+  return spec;
+}
+
+Result<record::Record> take_record(const record::LaunchRequest& request, SandboxSpec& spec) {
+  if (!request.restart) return record::Record::create(spec);
+  COVE_TRY(record::Record record, record::Record::lock(spec.name));
+  COVE_TRY(spec, restarted_spec(record, request.spec));
+  return record;
+}
+
+Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSpec& spec, UniqueFd lifetime) {
+  const Deadline deadline = Deadline::after(120s);
+  COVE_TRY(Backend * backend, find_backend(spec.backend));
+  KeeperParts parts;
+  COVE_TRY(parts.listener, record.listen());
+  parts.signals = termination_signals();
+  COVE_TRY(parts.place, backend->start(spec, deadline));
+  COVE_TRY(parts.channel, parts.place->connect(deadline));
+  parts.spec = spec;
+  parts.lifetime = std::move(lifetime);
+  parts.record = std::move(record);
+  auto keeper = std::make_unique<Keeper>(std::move(parts));
+  if (auto greeted = keeper->greet(Deadline::after(10s)); !greeted) {
+    keeper->give_back(record);
+    return fail(std::move(greeted).error());
+  }
+  return keeper;
+}
+
+Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, UniqueFd lifetime) {
+  SandboxSpec spec = request.spec;
+  if (!request.restart && spec.backend == "auto") {
+    COVE_TRY(const Choice choice, choose_backend(Deadline::after(30s)));
+    spec.backend = choice.backend->name();
+  }
+  COVE_TRY(record::Record record, take_record(request, spec));
+  auto keeper = start_in(record, spec, std::move(lifetime));
+  if (keeper) return keeper;
+  if (request.restart) [[maybe_unused]]
+    const auto noted = record.write_status(record::Life::stopped, keeper.error().message);
+  else [[maybe_unused]]
+    const auto removed = record.remove();
+  return fail(std::move(keeper).error().because("start sandbox " + spec.name));
+}
+
+int keep() {
+  UniqueFd launch(record::kLaunchFd);
+  keep_close_on_exec(launch.get());
+  keep_close_on_exec(record::kLifetimeFd);
+  daemonize();
+  open_log();
+  auto request = read_request(launch.get(), Deadline::after(10s));
+  UniqueFd lifetime(request && request->spec.owned ? record::kLifetimeFd : -1);
+  auto keeper = request ? start(*request, std::move(lifetime)) : Result<std::unique_ptr<Keeper>>(fail(request.error()));
+  if (!keeper) {
+    log_event("sandbox.not_started", {{"error", keeper.error().text()}});
+    answer(launch.get(), proto::ClientType::error,
+           proto::encode(proto::ErrorReply{keeper.error().code, keeper.error().message}));
+    return 1;
+  }
+  log_event("sandbox.started", {{"sandbox", request->spec.name}, {"pid", getpid()}});
+  answer(launch.get(), proto::ClientType::done, {});
+  launch.reset();
+  request = fail(Errc::internal, "");  // the environment's values are not needed twice
+  try {
+    const auto ran = (*keeper)->run();
+    if (!ran) (*keeper)->abandon(ran.error().text());
+    return ran ? 0 : 1;
+  } catch (const std::exception& e) {
+    (*keeper)->abandon(std::string("internal: the keeper failed: ") + e.what());
+    return 1;
+  }
+}
+
+}  // namespace
+
+int keeper_main() {
+  try {
+    return keep();
+  } catch (const std::exception& e) {
+    log_event("keeper.failed", {{"error", e.what()}});
+    return 1;
+  }
+}
+
+}  // namespace cove::keeper

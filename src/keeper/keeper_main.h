@@ -1,0 +1,10 @@
+#pragma once
+
+namespace cove::keeper {
+
+// `cove keeper`: the process that looks after one sandbox. Reads what to do from descriptor kLaunchFd
+// (record/launch.h), answers there when the sandbox is ready or cannot be made, and returns when the sandbox is over.
+// Its exit code is for logs only. On a start error nothing is left behind.
+int keeper_main();
+
+}  // namespace cove::keeper
