@@ -43,7 +43,9 @@ void Arguments::flag(const std::string& names, bool& value, const std::string& h
 
 void Arguments::text(const std::string& names, std::string& value, const std::string& metavar,
                      const std::string& help) {
-  parser_->app.add_option(names, value, help)->type_name(metavar)->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  parser_->app.add_option(names, value, help)
+      ->type_name(metavar)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
 }
 
 void Arguments::texts(const std::string& names, std::vector<std::string>& values, const std::string& metavar,
@@ -112,9 +114,12 @@ std::vector<std::string> Arguments::cut_rest(std::vector<std::string>& words) co
       words.resize(at);
       return rest;
     }
-    if (word.size() > 1 && word[0] == '-') at += words_of_option(word) - 1;
-    else if (before == 0) break;
-    else --before;
+    if (word.size() > 1 && word[0] == '-')
+      at += words_of_option(word) - 1;
+    else if (before == 0)
+      break;
+    else
+      --before;
   }
   at = std::min(at, words.size());
   std::vector<std::string> rest(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
@@ -149,7 +154,8 @@ std::vector<Arguments::OptionInfo> Arguments::options() const {
   std::vector<OptionInfo> all;
   for (const CLI::Option* option : parser_->app.get_options()) {
     if (!option->nonpositional()) continue;
-    OptionInfo info{.names = {}, .takes_value = option->get_items_expected_max() > 0, .help = option->get_description()};
+    OptionInfo info{
+        .names = {}, .takes_value = option->get_items_expected_max() > 0, .help = option->get_description()};
     for (const std::string& name : option->get_snames()) info.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) info.names.push_back("--" + name);
     all.push_back(std::move(info));

@@ -79,9 +79,9 @@ TEST(Arguments, KeepAnEmptyCommand) {
 }
 
 TEST(Arguments, ThatAreWrongAreUsageErrors) {
-  for (const Words& words : {Words{}, Words{"t"}, Words{"t", "--"}, Words{"t", "--jsno", "ls"},
-                             Words{"t", "--timeout", "0", "ls"}, Words{"t", "--timeout", "-5", "ls"},
-                             Words{"t", "--timeout", "5x", "ls"}}) {
+  for (const Words& words :
+       {Words{}, Words{"t"}, Words{"t", "--"}, Words{"t", "--jsno", "ls"}, Words{"t", "--timeout", "0", "ls"},
+        Words{"t", "--timeout", "-5", "ls"}, Words{"t", "--timeout", "5x", "ls"}}) {
     testing::internal::CaptureStderr();
     const Parsed parsed = parse(words);
     EXPECT_EQ(parsed.code.value_or(0), kUsageError);

@@ -16,9 +16,9 @@ enum class Visible : unsigned char { yes, no };
 
 struct Command {
   std::string_view name;
-  std::string_view usage;     // after `cove NAME`
+  std::string_view usage;  // after `cove NAME`
   std::string_view summary;
-  std::string_view examples;  // lines
+  std::string_view examples;                                         // lines
   int (*run)(Arguments& arguments, std::vector<std::string> words);  // words after the name; the exit code
   void (*describe)(Arguments& arguments);                            // defines the options, for completions only
   Visible visible = Visible::yes;

@@ -33,9 +33,7 @@ std::string names_of_options(const Command& command) {
   return names;
 }
 
-bool takes_sandbox(const Command& command) {
-  return command.usage.starts_with("NAME") || command.name == "cp";
-}
+bool takes_sandbox(const Command& command) { return command.usage.starts_with("NAME") || command.name == "cp"; }
 
 }  // namespace
 
@@ -50,17 +48,21 @@ std::string bash_completion() {
   return "_cove() {\n"
          "  local word=${COMP_WORDS[COMP_CWORD]} options= names=\n"
          "  if ((COMP_CWORD == 1)); then\n"
-         "    COMPREPLY=($(compgen -W '" + names_of_commands() + "' -- \"$word\"))\n"
+         "    COMPREPLY=($(compgen -W '" +
+         names_of_commands() +
+         "' -- \"$word\"))\n"
          "    return\n"
          "  fi\n"
-         "  case ${COMP_WORDS[1]} in\n" + cases +
+         "  case ${COMP_WORDS[1]} in\n" +
+         cases +
          "  esac\n"
          "  if [[ $word == -* ]]; then\n"
          "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
          "  elif [[ ${COMP_WORDS[1]} == completion ]]; then\n"
          "    COMPREPLY=($(compgen -W 'bash zsh' -- \"$word\"))\n"
          "  elif [[ ${COMP_WORDS[1]} == cp ]]; then\n"
-         "    COMPREPLY=($(compgen -W \"$(cove ls --names 2>/dev/null)\" -S : -- \"$word\") $(compgen -f -- \"$word\"))\n"
+         "    COMPREPLY=($(compgen -W \"$(cove ls --names 2>/dev/null)\" -S : -- \"$word\") $(compgen -f -- "
+         "\"$word\"))\n"
          "  elif [[ -n $names ]]; then\n"
          "    COMPREPLY=($(compgen -W \"$(cove ls --names 2>/dev/null)\" -- \"$word\"))\n"
          "  fi\n"

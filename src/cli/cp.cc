@@ -46,7 +46,7 @@ std::string into(const std::string& directory, const std::string& source) {
 }
 
 bool is_host_directory(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
@@ -63,15 +63,19 @@ Failure not_a_directory(const std::string& path) {
 }
 
 Result<std::vector<std::string>> copy_out(Sandbox& sandbox, const std::string& from, std::string to) {
-  if (is_host_directory(to)) to = into(to, from);
-  else if (to.ends_with('/')) return not_a_directory(to);
+  if (is_host_directory(to))
+    to = into(to, from);
+  else if (to.ends_with('/'))
+    return not_a_directory(to);
   return sandbox.copy_out(from, to);
 }
 
 Result<std::vector<std::string>> copy_in(Sandbox& sandbox, const std::string& from, std::string to) {
   COVE_TRY(const bool directory, is_inside_directory(sandbox, to));
-  if (directory) to = into(to, from);
-  else if (to.ends_with('/')) return not_a_directory(to);
+  if (directory)
+    to = into(to, from);
+  else if (to.ends_with('/'))
+    return not_a_directory(to);
   return sandbox.copy_in(from, to);
 }
 
@@ -96,9 +100,10 @@ const Command kCp{
     .name = "cp",
     .usage = "SRC DST",
     .summary = "Copy files and directories into or out of a sandbox",
-    .examples = "  cove cp src t:/work          # modes and times are kept\n"
-                "  cove cp t:/work/out.txt .\n"
-                "  cove cp ./with:colon t:~/",
+    .examples =
+        "  cove cp src t:/work          # modes and times are kept\n"
+        "  cove cp t:/work/out.txt .\n"
+        "  cove cp ./with:colon t:~/",
     .run = main,
     .describe = describe,
 };

@@ -39,9 +39,10 @@ const Command kCreate{
     .name = "create",
     .usage = "[OPTIONS] [NAME]",
     .summary = "Make a sandbox; prints its name",
-    .examples = "  cove create t\n"
-                "  cove create --persistent --idle-timeout 2h work\n"
-                "  name=$(cove create -e MODE=test)",
+    .examples =
+        "  cove create t\n"
+        "  cove create --persistent --idle-timeout 2h work\n"
+        "  name=$(cove create -e MODE=test)",
     .run = main,
     .describe = describe,
 };

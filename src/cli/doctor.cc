@@ -43,8 +43,10 @@ int main(Arguments& arguments, std::vector<std::string> words) {
     rows.push_back(to_row(backend->name(), probe));
     elements.push_back(to_json(backend->name(), probe));
   }
-  if (json) print(json_array(elements));
-  else print_table(rows);
+  if (json)
+    print(json_array(elements));
+  else
+    print_table(rows);
   return 0;
 }
 

@@ -34,8 +34,10 @@ std::optional<int> report_earlier(Sandbox& sandbox, const EarlierQuery& query) {
   if (status->ending != Ending::running) {
     CommandIo io;
     io.output = [&](Stream stream, std::string_view bytes) {
-      if (query.json) result.output.add(bytes);
-      else output.write(stream, bytes);
+      if (query.json)
+        result.output.add(bytes);
+      else
+        output.write(stream, bytes);
     };
     auto replayed = sandbox.attach({.id = query.id, .from = 0, .follow = false}, io);
     if (!replayed) return report(replayed.error());

@@ -79,7 +79,8 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   }
   auto sandbox = Sandbox::open(options.name);
   if (!sandbox) return report(sandbox.error());
-  if (options.terminal) return run_on_terminal(*sandbox, options.command, options.interactive ? Input::ours : Input::none);
+  if (options.terminal)
+    return run_on_terminal(*sandbox, options.command, options.interactive ? Input::ours : Input::none);
   return run_piped(*sandbox, options);
 }
 
@@ -89,9 +90,10 @@ const Command kExec{
     .name = "exec",
     .usage = "NAME [OPTIONS] [--] PROG ARGS...",
     .summary = "Run a program in a sandbox, without a session",
-    .examples = "  cove exec t -- ls -la /\n"
-                "  cove exec t -it -- python3\n"
-                "  echo 1+1 | cove exec t -i -- bc",
+    .examples =
+        "  cove exec t -- ls -la /\n"
+        "  cove exec t -it -- python3\n"
+        "  echo 1+1 | cove exec t -i -- bc",
     .run = main,
     .describe = describe,
 };

@@ -40,7 +40,7 @@ void LiveOutput::write(Stream stream, std::string_view bytes) {
 }
 
 bool same_output() {
-  struct stat out {}, err {};
+  struct stat out{}, err{};
   if (fstat(STDOUT_FILENO, &out) < 0 || fstat(STDERR_FILENO, &err) < 0) return false;
   return out.st_dev == err.st_dev && out.st_ino == err.st_ino;
 }
@@ -66,7 +66,8 @@ int exit_code_of(const Outcome& outcome) {
     case Ending::timeout: return 124;
     case Ending::interrupted: return 130;
     case Ending::oom: return 137;
-    case Ending::running: case Ending::lost: break;
+    case Ending::running:
+    case Ending::lost: break;
   }
   return kOwnError;
 }

@@ -24,8 +24,8 @@ TEST(JsonResult, HasItsKeysInTheOrderOfTheContract) {
   const auto json = nlohmann::ordered_json::parse(to_json(result_of(Ending::exited, "hi\n")));
   std::vector<std::string> keys;
   for (const auto& item : json.items()) keys.push_back(item.key());
-  const std::vector<std::string> expected{"output", "exit_code", "outcome", "signal", "cwd", "duration_ms",
-                                          "output_bytes", "truncated", "id"};
+  const std::vector<std::string> expected{"output",      "exit_code",    "outcome",   "signal", "cwd",
+                                          "duration_ms", "output_bytes", "truncated", "id"};
   EXPECT_EQ(keys, expected);
 }
 

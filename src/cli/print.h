@@ -10,7 +10,7 @@ namespace cove::cli {
 
 // All of it to a descriptor, with write(2). False: nobody reads it any more, or it cannot be written.
 bool write_all(int fd, std::string_view bytes);
-void print(std::string_view text);     // to stdout
+void print(std::string_view text);  // to stdout
 // "cove: MESSAGE" to stderr.
 void complain(std::string_view message);
 // The same for an error of ours; the exit code 125.

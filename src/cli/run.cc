@@ -41,8 +41,10 @@ int run_in(Sandbox& sandbox, const Options& options, const SandboxSpec& spec, Co
   io.control = &control;
   io.stdin_fd = input->get();
   io.output = [&](Stream stream, std::string_view bytes) {
-    if (options.json) result.output.add(bytes);
-    else output.write(stream, bytes);
+    if (options.json)
+      result.output.add(bytes);
+    else
+      output.write(stream, bytes);
   };
   auto outcome = sandbox.run(command, io);
   if (!outcome) return report(outcome.error());
@@ -73,9 +75,10 @@ const Command kRun{
     .name = "run",
     .usage = "[OPTIONS] [--] COMMAND",
     .summary = "A sandbox for one command: create, run, stream, destroy",
-    .examples = "  cove run -- 'echo hi; exit 3'\n"
-                "  cove run --timeout 30s make test\n"
-                "  tar c . | cove run --stdin - 'tar t | wc -l'",
+    .examples =
+        "  cove run -- 'echo hi; exit 3'\n"
+        "  cove run --timeout 30s make test\n"
+        "  tar c . | cove run --stdin - 'tar t | wc -l'",
     .run = main,
     .describe = describe,
 };

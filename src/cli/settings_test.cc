@@ -32,7 +32,8 @@ class ConfigurationFile : public testing::Test {
 };
 
 TEST_F(ConfigurationFile, SetsWhatItNames) {
-  ASSERT_TRUE(read("backend = \"docker\"\ntimeout = 30\nidle_timeout = \"2h\"\nmemory = \"512m\"\ncpus = 1.5\npids = 64\n"));
+  ASSERT_TRUE(
+      read("backend = \"docker\"\ntimeout = 30\nidle_timeout = \"2h\"\nmemory = \"512m\"\ncpus = 1.5\npids = 64\n"));
   EXPECT_EQ(spec_.backend, "docker");
   EXPECT_EQ(spec_.timeout_ms, 30'000U);
   EXPECT_EQ(spec_.idle_timeout_ms, 7'200'000U);

@@ -36,8 +36,10 @@ void describe(Arguments& arguments) {
 int start(Sandbox& sandbox, const Options& options) {
   const auto id = sandbox.start(options.command);
   if (!id) return report(id.error());
-  if (options.json) print("{\"id\": " + json_quote(*id) + ", \"outcome\": \"running\"}\n");
-  else print(*id + "\n");
+  if (options.json)
+    print("{\"id\": " + json_quote(*id) + ", \"outcome\": \"running\"}\n");
+  else
+    print(*id + "\n");
   return 0;
 }
 
@@ -79,8 +81,8 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   if (options.background && !options.stdin_from.empty()) {
     return arguments.usage_error("--background: a command in the background has no stdin");
   }
-  const EarlierQuery query{.name = options.name, .id = options.command.id, .json = options.json,
-                           .background = options.background};
+  const EarlierQuery query{
+      .name = options.name, .id = options.command.id, .json = options.json, .background = options.background};
   auto sandbox = Sandbox::open(options.name);
   if (!sandbox) return report_dead(query, sandbox.error());
   if (!query.id.empty()) {
@@ -103,10 +105,11 @@ const Command kSh{
     .name = "sh",
     .usage = "NAME [OPTIONS] [--] COMMAND",
     .summary = "Run a shell command in a sandbox's session",
-    .examples = "  cove sh t 'cd /tmp; X=1; f(){ echo $X; }'\n"
-                "  cove sh t 'pwd; f'\n"
-                "  cove sh t --timeout 5m --json make test\n"
-                "  cove sh t --id build-7 --background make   # 'cove attach t build-7' follows it",
+    .examples =
+        "  cove sh t 'cd /tmp; X=1; f(){ echo $X; }'\n"
+        "  cove sh t 'pwd; f'\n"
+        "  cove sh t --timeout 5m --json make test\n"
+        "  cove sh t --id build-7 --background make   # 'cove attach t build-7' follows it",
     .run = main,
     .describe = describe,
 };

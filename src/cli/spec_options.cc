@@ -60,8 +60,10 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
   spec.volumes = options.volumes;
   spec.persistent = options.persistent;
   spec.login = !options.no_login;
-  if (!options.cwd.empty()) spec.cwd = absolute(options.cwd);
-  else if (spec.backend == "local") spec.cwd = current_directory();
+  if (!options.cwd.empty())
+    spec.cwd = absolute(options.cwd);
+  else if (spec.backend == "local")
+    spec.cwd = current_directory();
   COVE_CHECK(policy::fill_env(spec, {.set = options.env, .forward = options.forward_env}, policy::host_env()));
   return spec;
 }

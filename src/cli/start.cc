@@ -21,8 +21,10 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   int code = 0;
   for (const std::string& name : names) {
     const auto sandbox = Sandbox::restart(name);
-    if (sandbox) print(sandbox->name() + "\n");
-    else code = report(sandbox.error());
+    if (sandbox)
+      print(sandbox->name() + "\n");
+    else
+      code = report(sandbox.error());
   }
   return code;
 }

@@ -43,7 +43,7 @@ void on_end(int number) {
 }
 
 void on_signal(int number, void (*handler)(int)) {
-  struct sigaction action {};
+  struct sigaction action{};
   action.sa_handler = handler;
   sigemptyset(&action.sa_mask);
   sigaction(number, &action, nullptr);

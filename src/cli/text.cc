@@ -35,11 +35,16 @@ Result<std::chrono::milliseconds> parse_duration(std::string_view text) {
   Number number;
   if (!split_number(text, number)) return refuse();
   double factor = 0;
-  if (number.unit.empty() || number.unit == "s") factor = 1000;
-  else if (number.unit == "ms") factor = 1;
-  else if (number.unit == "m") factor = 60'000;
-  else if (number.unit == "h") factor = 3'600'000;
-  else if (number.unit == "d") factor = 86'400'000;
+  if (number.unit.empty() || number.unit == "s")
+    factor = 1000;
+  else if (number.unit == "ms")
+    factor = 1;
+  else if (number.unit == "m")
+    factor = 60'000;
+  else if (number.unit == "h")
+    factor = 3'600'000;
+  else if (number.unit == "d")
+    factor = 86'400'000;
   const double ms = number.value * factor;
   if (!(ms >= 1) || ms > 1e15) return refuse();
   return std::chrono::milliseconds(std::llround(ms));

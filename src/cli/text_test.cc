@@ -19,8 +19,8 @@ TEST(Durations, HaveUnitsAndSecondsWithoutOne) {
 }
 
 TEST(Durations, RefuseNothingNegativesAndWords) {
-  for (const char* bad : {"", "0", "0s", "-1", "-5s", "5x", "s", "5 s", "1e3", "inf", "nan", "0.0001ms", "1.2.3",
-                          "99999999999999999h"}) {
+  for (const char* bad :
+       {"", "0", "0s", "-1", "-5s", "5x", "s", "5 s", "1e3", "inf", "nan", "0.0001ms", "1.2.3", "99999999999999999h"}) {
     const auto parsed = parse_duration(bad);
     ASSERT_FALSE(parsed) << bad;
     EXPECT_EQ(parsed.error().code, Errc::invalid);
@@ -62,7 +62,8 @@ TEST(SecondsText, HasNoNeedlessDigits) {
 }
 
 TEST(Utf8, KeepsWhatIsValid) {
-  for (const std::string text : {"", "plain", "gr\xC3\xBC\xC3\x9F", "\xE2\x82\xAC", "\xF0\x9F\x90\xA1", "\xEF\xBF\xBD"}) {
+  for (const std::string text :
+       {"", "plain", "gr\xC3\xBC\xC3\x9F", "\xE2\x82\xAC", "\xF0\x9F\x90\xA1", "\xEF\xBF\xBD"}) {
     EXPECT_EQ(to_utf8(text), text);
   }
   EXPECT_EQ(to_utf8(std::string("a\0b", 3)), std::string("a\0b", 3));
@@ -71,7 +72,9 @@ TEST(Utf8, KeepsWhatIsValid) {
 TEST(Utf8, ReplacesEveryMaximalBrokenPartOnce) {
   const std::string r = "\xEF\xBF\xBD";
   EXPECT_EQ(to_utf8("\xE2\x82"), r) << "contract case 54";
-  EXPECT_EQ(to_utf8("\xE2\x82" "a"), r + "a");
+  EXPECT_EQ(to_utf8("\xE2\x82"
+                    "a"),
+            r + "a");
   EXPECT_EQ(to_utf8("\xF0\x9F\x90"), r);
   EXPECT_EQ(to_utf8("\x80\x80"), r + r) << "continuation bytes on their own begin nothing";
   EXPECT_EQ(to_utf8("\xFF\xFE"), r + r);

@@ -6,8 +6,8 @@ namespace {
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 struct Lead {
-  int length;                // of the whole sequence; 0: no sequence begins so
-  unsigned char low, high;   // what the second byte may be (table 3-7 of the Unicode standard)
+  int length;               // of the whole sequence; 0: no sequence begins so
+  unsigned char low, high;  // what the second byte may be (table 3-7 of the Unicode standard)
 };
 
 Lead lead_of(unsigned char byte) {
@@ -15,9 +15,11 @@ Lead lead_of(unsigned char byte) {
   if (byte < 0xC2 || byte > 0xF4) return {0, 0, 0};
   if (byte < 0xE0) return {2, 0x80, 0xBF};
   if (byte < 0xF0) {
-    return {3, static_cast<unsigned char>(byte == 0xE0 ? 0xA0 : 0x80), static_cast<unsigned char>(byte == 0xED ? 0x9F : 0xBF)};
+    return {3, static_cast<unsigned char>(byte == 0xE0 ? 0xA0 : 0x80),
+            static_cast<unsigned char>(byte == 0xED ? 0x9F : 0xBF)};
   }
-  return {4, static_cast<unsigned char>(byte == 0xF0 ? 0x90 : 0x80), static_cast<unsigned char>(byte == 0xF4 ? 0x8F : 0xBF)};
+  return {4, static_cast<unsigned char>(byte == 0xF0 ? 0x90 : 0x80),
+          static_cast<unsigned char>(byte == 0xF4 ? 0x8F : 0xBF)};
 }
 
 struct Sequence {
@@ -75,8 +77,10 @@ std::string json_quote(std::string_view text) {
   out += '"';
   while (!text.empty()) {
     const Sequence sequence = sequence_at(text);
-    if (sequence.valid && sequence.bytes == 1) append_escaped(out, text[0]);
-    else out += sequence.valid ? text.substr(0, sequence.bytes) : kReplacement;
+    if (sequence.valid && sequence.bytes == 1)
+      append_escaped(out, text[0]);
+    else
+      out += sequence.valid ? text.substr(0, sequence.bytes) : kReplacement;
     text.remove_prefix(sequence.bytes);
   }
   out += '"';

@@ -35,13 +35,13 @@ using proto::Stream;
 struct CommandSpec {
   std::string script;
   std::vector<std::string> argv;
-  std::string id;       // the caller's; the same id never runs twice
-  std::string session;  // "" is the default one
-  std::string cwd;      // this call only
-  std::string user;     // argv only
+  std::string id;                        // the caller's; the same id never runs twice
+  std::string session;                   // "" is the default one
+  std::string cwd;                       // this call only
+  std::string user;                      // argv only
   std::vector<std::string> env;          // argv only: K=V for this call
   std::chrono::milliseconds timeout{0};  // 0: the sandbox's default
-  bool split = false;            // tell stdout and stderr apart; their order is then that of arrival (see proto::Stream)
+  bool split = false;  // tell stdout and stderr apart; their order is then that of arrival (see proto::Stream)
   bool pty = false;
   std::uint16_t rows = 24, columns = 80;
   bool end_with_client = false;  // if this process dies, the command is interrupted
@@ -51,8 +51,8 @@ struct CommandSpec {
 class Control {
  public:
   Control();
-  void interrupt();                // as Ctrl-C by a caller: outcome `interrupted`
-  void signal(int number);         // to the command's process group
+  void interrupt();         // as Ctrl-C by a caller: outcome `interrupted`
+  void signal(int number);  // to the command's process group
   void resize(std::uint16_t rows, std::uint16_t columns);
 
  private:
@@ -67,7 +67,7 @@ struct CommandIo {
   std::string_view stdin_bytes;                          // sent, then end of file
   int stdin_fd = -1;                                     // read as it comes, then end of file; lent
   Control* control = nullptr;
-  std::function<void(const std::string& id)> started;    // empty: nobody wants to know
+  std::function<void(const std::string& id)> started;  // empty: nobody wants to know
 };
 
 // A finished (or lost) command with all of its output.
@@ -100,15 +100,15 @@ class Sandbox {
   const std::string& name() const { return name_; }
 
   Result<Outcome> run(const CommandSpec& command, const CommandIo& io, Call call = {});
-  Result<Completed> sh(std::string script, Call call = {});          // default session, output collected
+  Result<Completed> sh(std::string script, Call call = {});  // default session, output collected
   Result<Completed> collect(const CommandSpec& command, const CommandIo& io = {}, Call call = {});
   Result<std::string> start(const CommandSpec& command, Call call = {});  // in the background; its id
   // The log from `from`; with follow until the outcome.
   Result<Outcome> attach(const proto::Attach& what, const CommandIo& io, Call call = {});
-  Result<Outcome> status(const std::string& id, Call call = {});     // not_found: it was never started
+  Result<Outcome> status(const std::string& id, Call call = {});  // not_found: it was never started
   Result<std::vector<Outcome>> commands(Call call = {});
   Result<void> signal(const std::string& id, proto::Signal signal, Call call = {});
-  Result<std::string> inspect(Call call = {});                       // JSON
+  Result<std::string> inspect(Call call = {});  // JSON
 
   Result<std::string> read_file(const std::string& path, Call call = {});
   Result<void> write_file(const std::string& path, std::string_view bytes, std::uint32_t mode = 0644, Call call = {});

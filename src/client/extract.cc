@@ -35,7 +35,8 @@ Result<void> check_entry_path(std::string_view path) {
     return fail(Errc::denied, "the sandbox sent a path that is empty, absolute or too long");
   }
   for (std::string_view rest = path; !rest.empty();) {
-    if (take_component(rest) == "..") return fail(Errc::denied, "the sandbox sent a path with '..': " + std::string(path));
+    if (take_component(rest) == "..")
+      return fail(Errc::denied, "the sandbox sent a path with '..': " + std::string(path));
   }
   return {};
 }

@@ -18,7 +18,8 @@ namespace cove {
 // directories, symlinks and hard links to what this archive has brought are made; the rest is skipped. Owners and the
 // setuid, setgid and sticky bits are not taken over.
 //
-// archive_write_disk would do most of this, but only below the process's working directory, which belongs to the caller.
+// archive_write_disk would do most of this, but only below the process's working directory, which belongs to the
+// caller.
 class Extractor {
  public:
   explicit Extractor(UniqueFd root) : root_(std::move(root)) {}

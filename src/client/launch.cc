@@ -123,7 +123,8 @@ Result<UniqueFd> start_keeper(const record::LaunchRequest& request, const Call& 
   spec.new_session = true;
   spec.fds = {{null.get(), 0}, {null.get(), 1}, {null.get(), 2}, {socket.theirs.get(), record::kLaunchFd}};
   if (request.spec.owned) spec.fds.push_back({lifetime.theirs.get(), record::kLifetimeFd});
-  if (auto spawned = spawn_detached(spec); !spawned) return fail(std::move(spawned).error().because("start the keeper"));
+  if (auto spawned = spawn_detached(spec); !spawned)
+    return fail(std::move(spawned).error().because("start the keeper"));
   socket.theirs.reset();
   COVE_CHECK(send_request(socket.ours.get(), request));
   COVE_CHECK(await_answer(socket.ours.get(), call));

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 bool is_directory(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 

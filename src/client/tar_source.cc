@@ -84,8 +84,13 @@ Result<void> TarSource::next_entry() {
   }
   switch (node->fts_info) {
     case FTS_DP: return {};
-    case FTS_DNR: case FTS_ERR: case FTS_NS: return fail(errno_error(node->fts_errno, "read " + std::string(node->fts_path)));
-    case FTS_D: case FTS_F: case FTS_SL: case FTS_SLNONE: return write_header(*node);
+    case FTS_DNR:
+    case FTS_ERR:
+    case FTS_NS: return fail(errno_error(node->fts_errno, "read " + std::string(node->fts_path)));
+    case FTS_D:
+    case FTS_F:
+    case FTS_SL:
+    case FTS_SLNONE: return write_header(*node);
     default: state_->skipped.push_back(std::string(node->fts_path) + " is not a file, directory or symlink"); return {};
   }
 }
@@ -95,7 +100,8 @@ Result<void> TarSource::write_header(const FTSENT& node) {
   archive_entry_copy_stat(entry.get(), node.fts_statp);
   archive_entry_unset_atime(entry.get());
   archive_entry_unset_ctime(entry.get());
-  archive_entry_copy_pathname(entry.get(), (state_->as + std::string(node.fts_path).substr(state_->root_bytes)).c_str());
+  archive_entry_copy_pathname(entry.get(),
+                              (state_->as + std::string(node.fts_path).substr(state_->root_bytes)).c_str());
   if (S_ISLNK(node.fts_statp->st_mode)) {
     COVE_TRY(const std::string target, read_link(node));
     archive_entry_copy_symlink(entry.get(), target.c_str());

@@ -28,28 +28,40 @@ Result<std::string> follow_links(std::string path, const std::string& what) {
   return fail(errno_error(ELOOP, what));
 }
 
-// A file that goes away again unless it is renamed in time.
+// A file that goes away again unless it is renamed in time. Where the file system can, it has no name until then, so
+// that not even a killed writer leaves one behind.
 class Temporary {
  public:
   explicit Temporary(int directory) : directory_(directory), name_(make_temporary_name()) {
+    if (access("/proc/self/fd", X_OK) == 0) fd_.reset(openat(directory, ".", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+    if (fd_) return;
     fd_.reset(openat(directory, name_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    named_ = static_cast<bool>(fd_);
   }
   Temporary(const Temporary&) = delete;
   Temporary& operator=(const Temporary&) = delete;
   ~Temporary() {
-    if (fd_) unlinkat(directory_, name_.c_str(), 0);
+    if (named_) unlinkat(directory_, name_.c_str(), 0);
   }
   int fd() const { return fd_.get(); }
   bool rename(const std::string& name) {
-    if (renameat(directory_, name_.c_str(), directory_, name.c_str()) < 0) return false;
-    fd_.reset();
-    return true;
+    if (!named_ && !give_name()) return false;
+    named_ = renameat(directory_, name_.c_str(), directory_, name.c_str()) < 0;
+    return !named_;
   }
 
  private:
+  // Not with AT_EMPTY_PATH, which needs a capability. A link cannot replace a file, hence the rename after it.
+  bool give_name() {
+    const std::string self = "/proc/self/fd/" + std::to_string(fd_.get());
+    named_ = linkat(AT_FDCWD, self.c_str(), directory_, name_.c_str(), AT_SYMLINK_FOLLOW) == 0;
+    return named_;
+  }
+
   int directory_;
   std::string name_;
   UniqueFd fd_;
+  bool named_ = false;
 };
 
 class Write {

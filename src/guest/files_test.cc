@@ -1,5 +1,8 @@
 #include "guest/files.h"
 
+#include <sched.h>
+#include <sys/mount.h>
+
 #include <csignal>
 
 #include "guest/file_ops.h"
@@ -171,6 +174,48 @@ TEST(FileWrite, RespectsAReadOnlyFileInAWritableDirectory) {
   EXPECT_EQ(get(scratch / "f"), "old");
 }
 
+TEST(FileWrite, LeavesNothingWhenItIsKilledInTheMiddle) {
+  const Scratch scratch;
+  put(scratch / "f", "old");
+  const UniqueFd probe(open(scratch.path().c_str(), O_RDWR | O_TMPFILE | O_CLOEXEC, 0600));
+  if (!probe) GTEST_SKIP() << "the file system has no files without names";
+  int ends[2];
+  ASSERT_EQ(pipe2(ends, O_CLOEXEC), 0);
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[1]);
+    (void)run_file_request(Ask{.op = FileOp::write, .path = scratch / "f"}, ends[0], -1);
+    _exit(0);
+  }
+  close(ends[0]);
+  // More than a pipe holds: when this is through, the writer has read and written some of it.
+  EXPECT_TRUE(write_all(ends[1], std::string(1 << 20, 'x'), "feed"));
+  kill(pid, SIGKILL);
+  waitpid(pid, nullptr, 0);
+  close(ends[1]);
+  EXPECT_EQ(get(scratch / "f"), "old");
+  EXPECT_EQ(count(scratch.path()), 1U);
+}
+
+TEST(FileWrite, WritesAMountPointInPlace) {
+  const Scratch scratch;
+  put(scratch / "real", "the old text");
+  put(scratch / "f", "");
+  const pid_t pid = fork();
+  if (pid == 0) {
+    if (unshare(CLONE_NEWNS) < 0 || mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0) _exit(77);
+    if (mount((scratch / "real").c_str(), (scratch / "f").c_str(), nullptr, MS_BIND, nullptr) < 0) _exit(77);
+    _exit(run({.op = FileOp::write, .path = scratch / "f"}, "new").ok() ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(pid, &status, 0);
+  if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "mounting is not allowed here";
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(get(scratch / "real"), "new");
+  EXPECT_EQ(get(scratch / "f"), "");
+  EXPECT_EQ(count(scratch.path()), 2U);
+}
+
 TEST(FileStat, DescribesALinkAndNotItsTarget) {
   const Scratch scratch;
   put(scratch / "f", "12345");
@@ -257,6 +302,7 @@ TEST(FileRemove, ReportsADirectoryItMayNotChangeAndTakesTheRest) {
   EXPECT_TRUE(exists(scratch / "t/locked/f"));
   EXPECT_FALSE(exists(scratch / "t/open"));
   EXPECT_FALSE(exists(scratch / "t/shut"));
+  ASSERT_EQ(shell("chmod 755 " + (scratch / "t/locked")), 0);
 }
 
 TEST(FileMove, RenamesAndReplaces) {

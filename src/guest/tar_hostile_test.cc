@@ -91,7 +91,7 @@ class TarHostile : public testing::Test {
     EXPECT_EQ(unpack(archive(members)).outcome.error_text, "");
   }
 
-  Scratch scratch_;
+  Scratch scratch_{fast_base()};
   std::map<std::string, std::string> before_;
 };
 

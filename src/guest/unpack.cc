@@ -108,8 +108,9 @@ Result<void> Unpacker::remove_obstacle() {
 Result<void> Unpacker::make_file() {
   constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
   return replacing([&] {
-    file_.reset(openat(parent_, name_.c_str(), flags, 0600));
-    return static_cast<bool>(file_);
+    const int fd = openat(parent_, name_.c_str(), flags, 0600);
+    if (fd >= 0) file_.reset(fd);
+    return fd >= 0;
   });
 }
 

@@ -64,13 +64,13 @@ void Keeper::advance() {
     save_sessions();
     flush_guest();
   }
-  if (phase_ == Phase::saving && (!asking_sessions_ || phase_deadline_.passed())) finish();
+  if (phase_ == Phase::saving && (session_answers_due_ == 0 || phase_deadline_.passed())) finish();
 }
 
 void Keeper::save_sessions() {
   guest_.send(proto::GuestType::session_state, 0, proto::SessionState{});
   sessions_changed_ = false;
-  asking_sessions_ = true;
+  ++session_answers_due_;
   sessions_asked_ = Clock::now();
 }
 

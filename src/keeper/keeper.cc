@@ -243,7 +243,7 @@ Result<void> Keeper::take(const proto::Message& message) {
 Result<void> Keeper::take_session(std::string_view payload) {
   COVE_TRY(const auto state, proto::decode<proto::SessionState>(payload));
   if (state.session.empty()) {
-    asking_sessions_ = false;
+    if (session_answers_due_ > 0) --session_answers_due_;
     return {};
   }
   const std::size_t hash = std::hash<std::string>{}(state.state);

@@ -108,7 +108,8 @@ class Keeper final : public SessionHost {
   Deadline max_duration_ = Deadline::never(), accept_again_ = Deadline::never(), trim_at_ = Deadline::never();
   std::optional<Clock::time_point> idle_since_;
 
-  bool sessions_changed_ = false, asking_sessions_ = false;
+  bool sessions_changed_ = false;
+  int session_answers_due_ = 0;
   Clock::time_point sessions_asked_{};
   std::map<std::string, std::size_t> saved_sessions_;  // hashes
 };
