@@ -1,0 +1,20 @@
+#pragma once
+
+#include <vector>
+
+#include "table.h"
+#include "timing.h"
+
+namespace cove::bench {
+
+// Each measures what its name says, beside the bare thing in the same loop, so that the machine's noise hits both.
+std::vector<Row> paced_latency(Effort effort);         // with a pause between commands, as an agent has
+std::vector<Row> back_to_back_latency(Effort effort);  // without
+std::vector<Row> first_command(Effort effort);
+std::vector<Row> commands_per_second(Effort effort);
+std::vector<Row> output_throughput(Effort effort);
+std::vector<Row> stdin_throughput(Effort effort);
+std::vector<Row> idle_memory();
+std::vector<Row> guest_size();
+
+}  // namespace cove::bench

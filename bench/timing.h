@@ -1,0 +1,43 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "client/cove.h"
+
+namespace cove::bench {
+
+using Milliseconds = std::chrono::duration<double, std::milli>;
+
+// Times of one thing done many times.
+class Samples {
+ public:
+  void add(Milliseconds time) { times_.push_back(time.count()); }
+  void time(const std::function<void()>& what);
+  double percentile(double p) const;  // in ms
+  double p50() const { return percentile(50); }
+
+ private:
+  std::vector<double> times_;
+};
+
+// A program on the host by posix_spawn and wait, as cheaply as that goes; ends the benchmark if it cannot run.
+void spawn_and_wait(const std::vector<std::string>& argv);
+// Its stdout through a plain pipe, read 64 KiB at a time; how many bytes came.
+std::uint64_t read_through_pipe(const std::vector<std::string>& argv);
+// These bytes through a plain pipe to its stdin.
+void write_through_pipe(const std::vector<std::string>& argv, std::string_view bytes);
+
+// The machinery must work before it can be measured.
+[[noreturn]] void give_up(const std::string& why);
+Sandbox make_sandbox();
+void run_true(Sandbox& sandbox);
+
+// How long the whole report may take: 1 is the usual length, less is for a quick look (--quick).
+struct Effort {
+  double factor = 1;
+  int times(int usual) const { return std::max(3, static_cast<int>(usual * factor)); }
+};
+
+}  // namespace cove::bench

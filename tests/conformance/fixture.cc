@@ -1,0 +1,140 @@
+#include "fixture.h"
+
+#include <atomic>
+#include <optional>
+
+namespace cove::conformance {
+namespace {
+
+std::optional<Sandbox>& shared() {
+  static std::optional<Sandbox> one;
+  return one;
+}
+
+void collect(Ran& ran, Stream stream, std::string_view bytes) {
+  ran.output += bytes;
+  (stream == Stream::out ? ran.out : ran.err) += bytes;
+  if (ran.pieces.empty() || ran.pieces.back().first != stream) ran.pieces.emplace_back(stream, "");
+  ran.pieces.back().second += bytes;
+}
+
+// A call that hangs would take the whole suite with it.
+Call bounded(Call call) {
+  if (call.deadline.is_never()) call.deadline = Deadline::after(std::chrono::seconds(150));
+  return call;
+}
+
+}  // namespace
+
+Ran run(Sandbox& sandbox, const CommandSpec& command, CommandIo io, Call call) {
+  Ran ran;
+  const auto wanted = io.output;
+  io.output = [&](Stream stream, std::string_view bytes) {
+    collect(ran, stream, bytes);
+    if (wanted) wanted(stream, bytes);
+  };
+  const auto begin = Clock::now();
+  auto outcome = sandbox.run(command, io, bounded(call));
+  ran.took = Clock::now() - begin;
+  if (outcome) {
+    ran.outcome = *outcome;
+  } else {
+    ADD_FAILURE() << "run: " << outcome.error().text() << "\nscript: " << command.script.substr(0, 500)
+                  << "\noutput so far: " << ran.output.substr(0, 500);
+    ran.outcome.ending = Ending::lost;
+    ran.outcome.exit_code = 125;
+  }
+  return ran;
+}
+
+Sandbox create(const SandboxSpec& spec) {
+  auto sandbox = Sandbox::create(spec, bounded({}));
+  // Without a sandbox no later line of a test means anything.
+  if (!sandbox) throw std::runtime_error("create sandbox: " + sandbox.error().text());
+  return std::move(*sandbox);
+}
+
+Sandbox& shared_sandbox() {
+  if (!shared()) shared().emplace(create(make_spec()));
+  return *shared();
+}
+
+void drop_shared_sandbox() { shared().reset(); }
+
+std::string quoted(const std::string& text) {
+  std::string word = "'";
+  for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return word + "'";
+}
+
+std::string printable(const Ran& ran) {
+  const auto& end = ran.outcome;
+  return "ending " + std::to_string(static_cast<int>(end.ending)) + ", code " + std::to_string(end.exit_code) +
+         ", signal " + std::to_string(end.signal) + ", cwd " + end.cwd + ", detail '" + end.detail + "', error '" +
+         end.error_text + "', output: " + ran.output.substr(0, 1000);
+}
+
+void Contract::SetUp() {
+  static std::atomic<int> number{0};
+  session_ = "s" + std::to_string(++number);
+  Ran made = run(sandbox(), {.script = "d=$(mktemp -d) && cd \"$d\" && unset d && pwd -P", .session = session_});
+  ASSERT_EQ(made.code(), 0) << printable(made);
+  scratch_ = made.output.substr(0, made.output.find('\n'));
+}
+
+void Contract::TearDown() {
+  if (scratch_.empty()) return;
+  run(sandbox(), {.argv = {"rm", "-rf", "--", scratch_}});
+}
+
+CommandSpec Contract::command(const std::string& script) const { return {.script = script, .session = session_}; }
+
+Ran Contract::sh(CommandSpec command, CommandIo io, Call call) {
+  if (command.session.empty()) command.session = session_;
+  return run(sandbox(), command, std::move(io), call);
+}
+
+Ran Contract::sh_with_stdin(const std::string& script, std::string_view bytes) {
+  return sh(CommandSpec{.script = script}, CommandIo{.stdin_bytes = bytes});
+}
+
+Ran Contract::sh_with_timeout(const std::string& script, std::chrono::milliseconds timeout) {
+  return sh(CommandSpec{.script = script, .timeout = timeout});
+}
+
+std::string Contract::start(const std::string& script) {
+  auto id = sandbox().start(command(script), bounded({}));
+  if (!id) ADD_FAILURE() << "start: " << id.error().text();
+  return id.value_or("");
+}
+
+bool Contract::alive_inside(const std::string& pid) {
+  if (pid.empty()) {
+    ADD_FAILURE() << "no pid to look for";
+    return false;
+  }
+  const std::string status = "/proc/" + pid + "/status";
+  return run(sandbox(), {.script = "grep -q '^State:.[^ZX]' " + status + " 2>/dev/null", .session = "looker"}).code() ==
+         0;
+}
+
+bool Contract::dies_inside(const std::string& pid, Seconds within) {
+  if (pid.empty()) {
+    ADD_FAILURE() << "no pid to look for";
+    return false;
+  }
+  return eventually([&] { return !alive_inside(pid); }, limit(within));
+}
+
+std::string Contract::read_inside(const std::string& name) {
+  auto text = sandbox().read_file(scratch_ + "/" + name, bounded({}));
+  if (!text) return "";
+  if (text->ends_with('\n')) text->pop_back();
+  return *text;
+}
+
+bool Contract::appears_inside(const std::string& name, Seconds within) {
+  return eventually([&] { return !read_inside(name).empty(); }, limit(within));
+}
+
+}  // namespace cove::conformance

@@ -1,0 +1,116 @@
+// D, second half: much output, and where it is kept. Cases 57-60, at the level of the keeper's log; the window and the
+// spill file that a model sees belong to the terminal tool.
+
+#include <filesystem>
+
+#include "conformance/fixture.h"
+
+namespace cove::conformance {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::uint64_t big_bytes() {
+  const char* wanted = std::getenv("COVE_TEST_BIG_BYTES");
+  return wanted != nullptr ? std::stoull(wanted) : COVE_TEST_DEFAULT_BIG_BYTES;
+}
+
+Ran attach(Sandbox& sandbox, const std::string& id, std::uint64_t from) {
+  Ran ran;
+  const auto keep = [&](Stream, std::string_view bytes) { ran.output += bytes; };
+  auto outcome = sandbox.attach({.id = id, .from = from}, {.output = keep}, {.deadline = Deadline::after(60s)});
+  EXPECT_TRUE(outcome) << outcome.error().text();
+  if (outcome) ran.outcome = *outcome;
+  return ran;
+}
+
+TEST_F(Contract, Case057_ThelogIsCappedItsOffsetsStayTrueAndTheOutcomeSaysSo) {
+  SandboxSpec spec = make_spec();
+  spec.log_cap_bytes = 50'000;
+  Sandbox small = create(spec);
+  const std::string script = "i=0; while [ $i -lt 6000 ]; do printf '%09d\\n' $i; i=$((i+1)); done";
+  auto id = small.start({.script = script});
+  ASSERT_TRUE(id) << id.error().text();
+  const Ran late = attach(small, *id, 0);
+  EXPECT_TRUE(late.outcome.truncated);
+  EXPECT_EQ(late.outcome.output_bytes, 60'000U);
+  const Ran kept = attach(small, *id, 0);
+  EXPECT_LE(kept.output.size(), 50'000U);
+  EXPECT_GE(kept.output.size(), 40'000U);
+  EXPECT_EQ(kept.output.substr(0, 20), "000000000\n000000001\n");
+  const Ran rest = attach(small, *id, 10'000);
+  EXPECT_EQ(rest.output.substr(0, 10), "000001000\n");
+  EXPECT_EQ(rest.output, kept.output.substr(10'000));
+}
+
+TEST_F(Contract, Case057_ALiveReaderGetsEveryByteWhateverTheCap) {
+  SandboxSpec spec = make_spec();
+  spec.log_cap_bytes = 50'000;
+  Sandbox small = create(spec);
+  const Ran ran = run(small, {.script = "head -c 3000000 /dev/zero"});
+  EXPECT_TRUE(ran.exited(0)) << printable(ran);
+  EXPECT_EQ(ran.output.size(), 3'000'000U);
+  EXPECT_TRUE(ran.outcome.truncated);
+}
+
+TEST_F(Contract, Case058_GigabytesOfOutputKeepMemoryFlatAndTheExitCodeRight) {
+  Sandbox own = create(make_spec());
+  const auto pids = [&] {
+    auto keepers = testing_helpers::processes_with_env("COVE_HOME=" + home().path());
+    std::vector<pid_t> all;
+    for (const pid_t keeper : keepers) {
+      if (keeper == getpid()) continue;
+      all.push_back(keeper);
+      for (const pid_t guest : testing_helpers::children_of(keeper)) all.push_back(guest);
+    }
+    return all;
+  }();
+  ASSERT_FALSE(pids.empty());
+  const auto memory = [&] {
+    std::uint64_t bytes = 0;
+    for (const pid_t pid : pids) bytes += testing_helpers::held_by(pid).pss_bytes;
+    return bytes;
+  };
+  const std::uint64_t before = memory(), wanted = big_bytes();
+  std::uint64_t seen = 0, most = 0, next = 0;
+  const auto count = [&](Stream, std::string_view bytes) {
+    seen += bytes.size();
+    if (seen < next) return;
+    next = seen + wanted / 16;
+    most = std::max(most, memory());
+  };
+  const auto outcome =
+      own.run({.script = "head -c " + std::to_string(wanted) + " /dev/zero; exit 3"}, {.output = count});
+  ASSERT_TRUE(outcome) << outcome.error().text();
+  EXPECT_EQ(outcome->exit_code, 3);
+  EXPECT_EQ(outcome->output_bytes, wanted);
+  EXPECT_EQ(seen, wanted);
+  EXPECT_LT(most - std::min(most, before), std::uint64_t{80} << 20) << "before " << before << ", most " << most;
+}
+
+TEST_F(Contract, Case059_ALogDirectoryThatIsASymlinkIsNotFollowedAndTheCommandIsUnaffected) {
+  Sandbox own = create(make_spec());
+  const std::string logs = home().path() + "/sandboxes/" + own.name() + "/logs";
+  const std::string elsewhere = home().make_directory("elsewhere");
+  fs::remove_all(logs);
+  fs::create_directory_symlink(elsewhere, logs);
+  const Ran ran = run(own, {.script = "head -c 16000000 /dev/zero; exit 4"});
+  EXPECT_TRUE(ran.exited(4)) << ran.code();
+  EXPECT_EQ(ran.output.size(), 16'000'000U);
+  EXPECT_TRUE(fs::is_empty(elsewhere)) << "the log was written through the symlink";
+}
+
+TEST_F(Contract, Case060_ACapOfOneByteCostsNothingButTheLog) {
+  SandboxSpec spec = make_spec();
+  spec.log_cap_bytes = 1;
+  Sandbox tiny = create(spec);
+  const Ran ran = run(tiny, {.script = "echo hello; sleep 30", .timeout = 300ms});
+  EXPECT_EQ(ran.outcome.ending, Ending::timeout) << printable(ran);
+  EXPECT_EQ(ran.code(), 124);
+  EXPECT_EQ(ran.output, "hello\n");
+  EXPECT_TRUE(ran.outcome.truncated);
+  EXPECT_EQ(ran.outcome.output_bytes, 6U);
+}
+
+}  // namespace
+}  // namespace cove::conformance

@@ -1,0 +1,125 @@
+// K: commands in the background and their ids, cases 133-135 and 138-140.
+
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "conformance/fixture.h"
+
+namespace cove::conformance {
+namespace {
+
+Outcome status(Sandbox& sandbox, const std::string& id) {
+  auto outcome = sandbox.status(id, {.deadline = Deadline::after(30s)});
+  EXPECT_TRUE(outcome) << outcome.error().text();
+  return outcome.value_or(Outcome{});
+}
+
+Outcome wait_for(Sandbox& sandbox, const std::string& id) {
+  auto outcome = sandbox.attach({.id = id}, {}, {.deadline = Deadline::after(60s)});
+  EXPECT_TRUE(outcome) << outcome.error().text();
+  return outcome.value_or(Outcome{});
+}
+
+TEST_F(Contract, Case133_ABackgroundCommandRunsThenHasExitedOnce) {
+  const std::string id = start("until [ -e go ]; do sleep .02; done; echo bye; exit 3");
+  EXPECT_EQ(status(sandbox(), id).ending, Ending::running);
+  EXPECT_RAN(sh("touch go"), 0, "");
+  std::string output;
+  const auto keep = [&](Stream, std::string_view bytes) { output += bytes; };
+  const auto end = sandbox().attach({.id = id}, {.output = keep}, {.deadline = Deadline::after(60s)});
+  ASSERT_TRUE(end) << end.error().text();
+  EXPECT_EQ(end->ending, Ending::exited);
+  EXPECT_EQ(end->exit_code, 3);
+  EXPECT_EQ(output, "bye\n");
+  EXPECT_EQ(status(sandbox(), id).exit_code, 3);
+  const auto all = sandbox().commands();
+  ASSERT_TRUE(all) << all.error().text();
+  EXPECT_EQ(std::count_if(all->begin(), all->end(), [&](const Outcome& one) { return one.id == id; }), 1);
+}
+
+TEST_F(Contract, Case134_KillEndsATermIgnoringGrandchild) {
+  const std::string id =
+      start("sh -c 'trap \"\" TERM; setsid sh -c \"echo \\$\\$ >pid; exec sleep 99\" & wait; sleep 99'");
+  ASSERT_TRUE(appears_inside("pid"));
+  const auto killed = sandbox().signal(id, {.signal = 0, .grace_ms = 300});
+  EXPECT_TRUE(killed) << killed.error().text();
+  EXPECT_NE(wait_for(sandbox(), id).ending, Ending::running);
+  EXPECT_TRUE(dies_inside(read_inside("pid")));
+}
+
+// A stranger with a chosen number: the kernel gives out the one after ns_last_pid. 0: not allowed, or taken.
+pid_t stranger_with_pid(pid_t wanted) {
+  std::ofstream last("/proc/sys/kernel/ns_last_pid");
+  last << wanted - 1 << std::flush;
+  if (!last) return 0;
+  const pid_t child = fork();
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  if (child == wanted) return child;
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  return 0;
+}
+
+TEST_F(Contract, Case135_ARecycledPidIsNeverSignalled) {
+  pid_t stranger = 0;
+  std::string id;
+  for (int tries = 0; tries < 50 && stranger == 0; ++tries) {
+    id = start("echo $$ >pid; exit 0");
+    ASSERT_EQ(wait_for(sandbox(), id).ending, Ending::exited);
+    stranger = stranger_with_pid(std::stoi("0" + read_inside("pid")));
+  }
+  const auto killed = sandbox().signal(id, {.signal = 9});
+  const auto ended = sandbox().signal(id, {.signal = 0, .grace_ms = 10});
+  for (const auto& result : {killed, ended}) {
+    EXPECT_TRUE(result || result.error().code != Errc::internal) << result.error().text();
+  }
+  EXPECT_EQ(status(sandbox(), id).ending, Ending::exited);
+  if (stranger == 0) GTEST_SKIP() << "this kernel does not let us choose a pid; only the ended command was signalled";
+  EXPECT_EQ(waitpid(stranger, nullptr, WNOHANG), 0) << "a stranger was killed";
+  kill(stranger, SIGKILL);
+  waitpid(stranger, nullptr, 0);
+}
+
+TEST_F(Contract, Case138_ABackgroundCommandStartsInItsDirectory) {
+  CommandSpec here = command("pwd -P");
+  here.cwd = "/usr";
+  const auto id = sandbox().start(here);
+  ASSERT_TRUE(id) << id.error().text();
+  std::string output;
+  const auto keep = [&](Stream, std::string_view bytes) { output += bytes; };
+  ASSERT_TRUE(sandbox().attach({.id = *id}, {.output = keep}, {.deadline = Deadline::after(60s)}));
+  EXPECT_EQ(output, "/usr\n");
+}
+
+TEST_F(Contract, Case139_WaitingTooShortIsNotTheCommandsEnd) {
+  const std::string id = start("sleep 30");
+  const auto waited = sandbox().attach({.id = id}, {}, {.deadline = Deadline::after(200ms)});
+  ASSERT_FALSE(waited);
+  EXPECT_EQ(waited.error().code, Errc::timeout) << waited.error().text();
+  EXPECT_EQ(status(sandbox(), id).ending, Ending::running);
+  EXPECT_TRUE(sandbox().signal(id, {.signal = 0, .grace_ms = 100}));
+  EXPECT_NE(wait_for(sandbox(), id).ending, Ending::running);
+}
+
+TEST_F(Contract, Case140_WhatCouldNotStartIsNeverCalledRunning) {
+  const Outcome syntax = wait_for(sandbox(), start("if then"));
+  EXPECT_EQ(syntax.ending, Ending::exited);
+  EXPECT_EQ(syntax.exit_code, 2);
+  const auto missing = sandbox().start({.argv = {"/nonexistent/program"}});
+  if (!missing) {
+    EXPECT_EQ(missing.error().code, Errc::not_found) << missing.error().text();
+    return;
+  }
+  const auto end = sandbox().attach({.id = *missing}, {}, {.deadline = Deadline::after(60s)});
+  EXPECT_FALSE(end && end->error_text.empty() && end->exit_code == 0) << "a program that is not there has worked";
+  EXPECT_NE(status(sandbox(), *missing).ending, Ending::running);
+}
+
+}  // namespace
+}  // namespace cove::conformance

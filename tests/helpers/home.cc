@@ -1,0 +1,87 @@
+#include "home.h"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+
+#include "process.h"
+
+namespace cove::testing_helpers {
+namespace fs = std::filesystem;
+namespace {
+
+std::string env_or(const char* name, const std::string& otherwise) {
+  const char* value = std::getenv(name);
+  return value != nullptr && *value != '\0' ? value : otherwise;
+}
+
+std::string make_root() {
+  std::string pattern = fs::temp_directory_path() / "cove-test-XXXXXX";
+  if (mkdtemp(pattern.data()) == nullptr) std::abort();
+  return fs::canonical(pattern);
+}
+
+}  // namespace
+
+Home::Home() : root_(make_root()), path_(root_ + "/state"), mark_("COVETEST_MARK=" + std::to_string(getpid()) + root_) {
+  setenv("COVE_HOME", path_.c_str(), 1);
+  setenv("COVE_PROGRAM", cove_program().c_str(), 1);
+  setenv("COVE_GUEST", COVE_TEST_GUEST, 0);
+}
+
+Home::~Home() {
+  std::error_code ignored;
+  fs::remove_all(root_, ignored);
+}
+
+std::string Home::make_directory(const std::string& name) const {
+  const std::string path = root_ + "/" + name;
+  fs::create_directories(path);
+  return path;
+}
+
+std::string Home::leftovers() const {
+  auto pids = processes_with_env("COVE_HOME=" + path_);
+  std::erase(pids, getpid());
+  const auto inside = processes_with_env(mark_);
+  pids.insert(pids.end(), inside.begin(), inside.end());
+  std::string text = describe(pids);
+  std::error_code none;
+  for (const auto& entry : fs::directory_iterator(path_ + "/sandboxes", none)) text += entry.path().string() + "\n";
+  return text;
+}
+
+Home& home() {
+  static Home one;
+  return one;
+}
+
+std::string cove_program() { return env_or("COVE_PROGRAM", COVE_TEST_PROGRAM); }
+std::string backend_name() { return env_or("COVE_TEST_BACKEND", "local"); }
+
+SandboxSpec make_spec() {
+  static std::atomic<int> number{0};
+  SandboxSpec spec;
+  spec.name = "t" + std::to_string(getpid()) + "-" + std::to_string(++number);
+  spec.backend = backend_name();
+  spec.owned = true;
+  const std::string mark = home().mark();
+  spec.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
+  set_env(spec, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
+  if (spec.backend != "local") return spec;
+  set_env(spec, "HOME", home().make_directory("home"));
+  set_env(spec, "TMPDIR", home().make_directory("tmp"));
+  spec.cwd = home().make_directory("work");
+  return spec;
+}
+
+void set_env(SandboxSpec& spec, const std::string& name, const std::string& value) {
+  std::erase_if(spec.env, [&](const auto& entry) { return entry.first == name; });
+  spec.env.emplace_back(name, value);
+}
+
+double slack() { return std::stod(env_or("COVE_TEST_SLACK", COVE_TEST_DEFAULT_SLACK)); }
+
+}  // namespace cove::testing_helpers

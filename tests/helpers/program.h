@@ -1,0 +1,31 @@
+#pragma once
+
+#include <chrono>
+#include <string>
+#include <vector>
+
+#include "os/child.h"
+
+namespace cove::testing_helpers {
+
+struct Done {
+  int code = -1;
+  std::string out, err;
+};
+
+// Runs `cove ARGS...` with our environment plus `env` (K=V) to its end; killed after 60 s.
+Done run_cove(const std::vector<std::string>& args, const std::vector<std::string>& env = {});
+// Our environment with these K=V on top.
+std::vector<std::string> environment_with(const std::vector<std::string>& env);
+
+// A program with its stdout and stderr on one pipe that we read.
+struct Running {
+  os::Child child;
+  UniqueFd output;
+  // Reads until `text` has been seen; false if the output ends or the time is over before.
+  bool says(const std::string& text, std::chrono::milliseconds within);
+  std::string heard;
+};
+Result<Running> start_program(const std::vector<std::string>& argv, const std::vector<std::string>& env = {});
+
+}  // namespace cove::testing_helpers
