@@ -50,7 +50,7 @@ void Arguments::text(const std::string& names, std::string& value, const std::st
 
 void Arguments::texts(const std::string& names, std::vector<std::string>& values, const std::string& metavar,
                       const std::string& help) {
-  parser_->app.add_option(names, values, help)->type_name(metavar)->expected(1)->take_all();
+  parser_->app.add_option(names, values, help)->type_name(metavar)->expected(1)->take_all()->allow_extra_args(false);
 }
 
 void Arguments::value(const std::string& names, const std::string& metavar, const std::string& help,
