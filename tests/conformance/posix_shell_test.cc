@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <ostream>
 
 #include "conformance/fixture.h"
 
@@ -12,6 +13,7 @@ namespace fs = std::filesystem;
 
 struct Shell {
   std::string name, program;
+  friend void PrintTo(const Shell& shell, std::ostream* out) { *out << shell.name; }
 };
 
 // A directory that has this shell as `sh` and no bash.
@@ -155,7 +157,7 @@ TEST_P(PosixShell, Case078_ABackgroundJobNeitherBlocksNorDies) {
 }
 
 TEST_P(PosixShell, P2_NoDescriptorBeyondThreeIsInherited) {
-  EXPECT_RAN(sh("sh -c 'for f in /proc/$$/fd/*; do [ -e \"$f\" ] && echo ${f##*/}; done'"), 0, "0\n1\n2\n");
+  EXPECT_RAN(sh("sh -c 'for f in /proc/$$/fd/*; do [ -e \"$f\" ] && echo ${f##*/}; done; :'"), 0, "0\n1\n2\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(Shells, PosixShell,
