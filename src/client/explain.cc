@@ -22,7 +22,7 @@ Error Sandbox::explain(Error error, const std::string& id) const {
   if (error.code != Errc::disconnected) return error;
   const auto info = pool_->record.info();
   std::string text = "the keeper of sandbox '" + name_ + "' ended";
-  if (info && !info->why.empty()) text += " (" + info->why + ")";
+  if (info && !info->why.empty()) text += ": " + info->why;
   if (!id.empty()) text += what_the_journal_says(pool_->record, id);
   return Error{Errc::disconnected, std::move(text)};
 }

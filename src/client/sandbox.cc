@@ -17,8 +17,8 @@ Error not_running(const record::Record& record, Error error) {
   const auto info = record.info();
   if (!info || info->life == record::Life::running) return error;
   std::string text = "sandbox '" + record.name() + "' does not run";
-  if (!info->why.empty()) text += " (" + info->why + ")";
-  if (info->life == record::Life::stopped) text += ": start it with 'cove start " + record.name() + "'";
+  if (!info->why.empty()) text += ": " + info->why;
+  if (info->life == record::Life::stopped) text += "; start it with 'cove start " + record.name() + "'";
   return Error{Errc::disconnected, std::move(text)};
 }
 

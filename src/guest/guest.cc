@@ -175,6 +175,7 @@ Result<void> Guest::handle(const proto::Message& message) {
 Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   if (hello.version != proto::kVersion || greeted_) return fail(Errc::protocol, "hello of another version");
   greeted_ = true;
+  trees_.cgroup = hello.cgroup;
   config_.env = hello.env;
   config_.cwd = hello.cwd.empty() ? os::find_env(hello.env, "HOME") : hello.cwd;
   if (config_.cwd.empty()) config_.cwd = "/";
@@ -227,7 +228,7 @@ Result<void> Guest::on_start(std::uint32_t id, const proto::Start& start) {
 
 Session& Guest::session(const std::string& name) {
   auto& session = sessions_[name];
-  if (!session) session = std::make_unique<Session>(loop_, config_);
+  if (!session) session = std::make_unique<Session>(trees_, config_);
   return *session;
 }
 
@@ -267,7 +268,7 @@ Result<void> Guest::start_program(Command& command, const proto::Start& start) {
   spec.cwd = directory_for(start);
   spec.nearest_cwd = start.cwd.empty();
   if (!start.user.empty()) COVE_CHECK(become_user(spec, start.user));
-  COVE_TRY(Process process, start_process(loop_, std::move(spec),
+  COVE_TRY(Process process, start_process(trees_, std::move(spec),
                                           {start.with_stdin, start.split, start.pty, start.rows, start.columns}));
   command.adopt(std::move(process));
   return {};
@@ -276,7 +277,7 @@ Result<void> Guest::start_program(Command& command, const proto::Start& start) {
 Result<void> Guest::start_file(Command& command, const proto::Start& start) {
   const std::string directory = directory_for(start);
   const proto::FileRequest& request = start.file;
-  COVE_TRY(Process process, start_work(loop_, [&](int in, int out) {
+  COVE_TRY(Process process, start_work(trees_, [&](int in, int out) {
     [[maybe_unused]] const int entered = chdir(directory.c_str());
     const FileOutcome outcome = run_file_request(request, in, out);
     return Error{outcome.error, outcome.error_text};
@@ -309,7 +310,7 @@ Result<void> Guest::restore(const proto::SessionState& saved) {
   if (config_.dialect == nullptr || state.dialect != config_.dialect->name()) return {};  // another shell: begins anew
   const std::string name = saved.session == "default" ? "" : saved.session;
   sessions_[name] = std::make_unique<Session>(
-      loop_, config_, session::State{.cwd = state.cwd, .umask = static_cast<int>(state.umask & 0777U),
+      trees_, config_, session::State{.cwd = state.cwd, .umask = static_cast<int>(state.umask & 0777U),
                                      .last_status = state.last_status, .text = state.text});
   return {};
 }

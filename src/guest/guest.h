@@ -52,6 +52,7 @@ class Guest : private Command::Host {
   static constexpr std::size_t kFullBytes = std::size_t{4} << 20;
 
   Loop loop_;
+  Trees trees_{loop_};
   UniqueFd in_, out_, children_;
   proto::MessageReader reader_;
   ByteQueue out_queue_;

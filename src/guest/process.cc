@@ -51,7 +51,7 @@ Result<ChildEnds> make_pipes(Process& process, const Plumbing& plumbing) {
 
 }  // namespace
 
-Result<Process> start_process(Loop& loop, os::ExecSpec spec, const Plumbing& plumbing) {
+Result<Process> start_process(Trees& trees, os::ExecSpec spec, const Plumbing& plumbing) {
   Process process;
   ChildEnds child;
   spec.new_session = true;
@@ -68,14 +68,14 @@ Result<Process> start_process(Loop& loop, os::ExecSpec spec, const Plumbing& plu
   spec.fds.push_back({child.in.get(), 0});
   spec.fds.push_back({out, 1});
   spec.fds.push_back({child.err ? child.err.get() : out, 2});
-  COVE_TRY(process.tree, Tree::start(loop, spec));
+  COVE_TRY(process.tree, Tree::start(trees, std::move(spec)));
   return process;
 }
 
-Result<Process> start_work(Loop& loop, const FileWork& work, bool with_stdin) {
+Result<Process> start_work(Trees& trees, const FileWork& work, bool with_stdin) {
   Process process;
   COVE_TRY(ChildEnds child, make_pipes(process, {.with_stdin = with_stdin}));
-  COVE_TRY(process.tree, Tree::start(loop, [&] {
+  COVE_TRY(process.tree, Tree::start(trees, [&] {
     process.input.reset();
     process.out.reset();
     signal(SIGPIPE, SIG_IGN);

@@ -30,10 +30,10 @@ struct Process {
 };
 
 // Adds descriptors 0, 1 and 2 to the spec and starts it.
-Result<Process> start_process(Loop& loop, os::ExecSpec spec, const Plumbing& plumbing);
+Result<Process> start_process(Trees& trees, os::ExecSpec spec, const Plumbing& plumbing);
 // The same for a piece of work of our own, which gets the child's ends of stdin and stdout. The caller's ends are closed
 // in it by its exit at the latest.
 using FileWork = std::function<Error(int in, int out)>;
-Result<Process> start_work(Loop& loop, const FileWork& work, bool with_stdin);
+Result<Process> start_work(Trees& trees, const FileWork& work, bool with_stdin);
 
 }  // namespace cove::guest

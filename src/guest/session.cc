@@ -50,14 +50,14 @@ std::vector<std::string> odd_names(const std::vector<std::string>& env) {
 
 }  // namespace
 
-Session::Session(Loop& loop, const Config& config) : loop_(loop), config_(config) {
+Session::Session(Trees& trees, const Config& config) : trees_(trees), loop_(trees.loop), config_(config) {
   state_.cwd = config.cwd;
   state_.from_login = config.login;
   state_.text = config.dialect->begin(config.env, config.cwd, config.login);
 }
 
-Session::Session(Loop& loop, const Config& config, session::State state)
-    : loop_(loop), config_(config), state_(std::move(state)) {}
+Session::Session(Trees& trees, const Config& config, session::State state)
+    : trees_(trees), loop_(trees.loop), config_(config), state_(std::move(state)) {}
 
 Session::~Session() { drop_spares(); }
 
@@ -105,7 +105,7 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
   spec.fds = {{state.get(), session::kStateFd}, {go_in.get(), session::kGoFd},
               {shell->capture.get(), session::kCaptureFd}, {ready_out.get(), session::kReadyFd},
               {shell->command.get(), session::kCommandFd}};
-  COVE_TRY(shell->process, start_process(loop_, std::move(spec), plumbing));
+  COVE_TRY(shell->process, start_process(trees_, std::move(spec), plumbing));
   watch_ready(*shell);
   return shell;
 }

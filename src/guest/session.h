@@ -42,8 +42,8 @@ class Session {
     std::function<void(Result<std::unique_ptr<Shell>>)> started;
   };
 
-  Session(Loop& loop, const Config& config);
-  Session(Loop& loop, const Config& config, session::State state);
+  Session(Trees& trees, const Config& config);
+  Session(Trees& trees, const Config& config, session::State state);
   ~Session();
 
   const session::State& state() const { return state_; }
@@ -72,6 +72,7 @@ class Session {
   void rest_later();
   void run_waiting();
 
+  Trees& trees_;
   Loop& loop_;
   const Config& config_;
   session::State state_;

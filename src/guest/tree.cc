@@ -5,13 +5,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
-#include <set>
-#include <vector>
 
 #include "os/descendants.h"
 
@@ -31,34 +28,6 @@ void report(int fd, ReportKind kind, int first, int second, const std::string& t
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
   bytes += text;
   [[maybe_unused]] const ssize_t n = write(fd, bytes.data(), bytes.size());
-}
-
-// Every living reaper of this process; there is one guest per process.
-std::set<pid_t>& living_reapers() {
-  static std::set<pid_t> reapers;
-  return reapers;
-}
-
-// A reaper that was killed leaves its processes to the guest, which is a subreaper too: they are its descendants that are
-// not below a living reaper.
-void kill_strays() {
-  const pid_t guest = getpid();
-  const Deadline deadline = Deadline::after(std::chrono::seconds(2));
-  std::size_t found = 1;
-  while (found > 0 && !deadline.passed()) {
-    std::vector<pid_t> ours;
-    for (const pid_t reaper : living_reapers()) {
-      ours.push_back(reaper);
-      for (const pid_t pid : os::descendants(reaper)) ours.push_back(pid);
-    }
-    found = 0;
-    for (const pid_t pid : os::descendants(guest)) {
-      if (std::find(ours.begin(), ours.end(), pid) != ours.end()) continue;
-      kill(pid, SIGKILL);
-      ++found;
-    }
-    if (found > 0) usleep(1000);
-  }
 }
 
 volatile std::sig_atomic_t parent_is_gone = 0;
@@ -121,12 +90,13 @@ void run_program(const os::PreparedExec& exec, const os::ExecSpec& spec, int fd)
 
 }  // namespace
 
-Tree::Tree(Loop& loop, pid_t reaper, UniqueFd report) : loop_(loop), reaper_(reaper), report_(std::move(report)) {
-  living_reapers().insert(reaper_);
+Tree::Tree(Trees& trees, pid_t reaper, UniqueFd report)
+    : trees_(trees), loop_(trees.loop), reaper_(reaper), report_(std::move(report)) {
+  trees_.reapers.insert(reaper_);
   loop_.watch(report_.get(), EPOLLIN, [this](std::uint32_t) { read_report(); });
 }
 
-Result<std::unique_ptr<Tree>> Tree::launch(Loop& loop, const std::function<void(int)>& reaper) {
+Result<std::unique_ptr<Tree>> Tree::launch(Trees& trees, const std::function<void(int)>& reaper) {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) < 0) return fail_errno("start a command: pipe");
   UniqueFd in(ends[0]), out(ends[1]);
@@ -139,16 +109,23 @@ Result<std::unique_ptr<Tree>> Tree::launch(Loop& loop, const std::function<void(
     reaper(out.get());
     _exit(0);
   }
-  return std::unique_ptr<Tree>(new Tree(loop, pid, std::move(in)));
+  return std::unique_ptr<Tree>(new Tree(trees, pid, std::move(in)));
 }
 
-Result<std::unique_ptr<Tree>> Tree::start(Loop& loop, const os::ExecSpec& spec) {
+Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, os::ExecSpec spec) {
+  std::optional<os::Cgroup> cgroup;
+  if (!trees.cgroup.empty()) {
+    COVE_TRY(cgroup, os::Cgroup::make(trees.cgroup, "command-" + std::to_string(++trees.last_cgroup)));
+    spec.cgroup_procs = cgroup->procs();
+  }
   const os::PreparedExec exec(spec);
-  return launch(loop, [&](int fd) { run_program(exec, spec, fd); });
+  COVE_TRY(auto tree, launch(trees, [&](int fd) { run_program(exec, spec, fd); }));
+  tree->cgroup_ = std::move(cgroup);
+  return tree;
 }
 
-Result<std::unique_ptr<Tree>> Tree::start(Loop& loop, Work work) {
-  auto tree = launch(loop, [&](int fd) {
+Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, Work work) {
+  auto tree = launch(trees, [&](int fd) {
     report(fd, ReportKind::started, getpid(), 0);
     const Error error = work();
     if (!error.message.empty()) report(fd, ReportKind::failed, static_cast<int>(error.code), 0, error.message);
@@ -160,7 +137,7 @@ Result<std::unique_ptr<Tree>> Tree::start(Loop& loop, Work work) {
 
 Tree::~Tree() {
   loop_.cancel(timer_);
-  living_reapers().erase(reaper_);
+  trees_.reapers.erase(reaper_);
   if (!report_) return;
   loop_.forget(report_.get());
   [[maybe_unused]] const auto ended = os::kill_descendants(reaper_, Deadline::after(std::chrono::seconds(2)));
@@ -206,13 +183,32 @@ void Tree::reaper_gone() {
   loop_.forget(report_.get());
   loop_.cancel(timer_);
   report_.reset();
-  living_reapers().erase(reaper_);
+  trees_.reapers.erase(reaper_);
   if (!exited_) {
     kill_strays();
     exited_ = true;
     if (events_.exited) events_.exited({.code = 128 + SIGKILL, .signal = SIGKILL});
   }
   if (events_.gone) events_.gone();
+}
+
+// A reaper that was killed leaves its processes to the guest, which is a subreaper too: they are its descendants that are
+// not below a living reaper.
+void Tree::kill_strays() {
+  const Deadline deadline = Deadline::after(std::chrono::seconds(2));
+  for (std::size_t found = 1; found > 0 && !deadline.passed();) {
+    std::set<pid_t> ours = trees_.reapers;
+    for (const pid_t reaper : trees_.reapers) {
+      for (const pid_t pid : os::descendants(reaper)) ours.insert(pid);
+    }
+    found = 0;
+    for (const pid_t pid : os::descendants(getpid())) {
+      if (ours.count(pid) > 0) continue;
+      kill(pid, SIGKILL);
+      ++found;
+    }
+    if (found > 0) usleep(1000);
+  }
 }
 
 void Tree::signal_group(int number) {
@@ -232,7 +228,7 @@ void Tree::end(Clock::duration grace) {
 }
 
 void Tree::kill_until_gone() {
-  os::signal_descendants(reaper_, SIGKILL);
+  if (!cgroup_ || !cgroup_->kill()) os::signal_descendants(reaper_, SIGKILL);
   timer_ = loop_.after(std::chrono::milliseconds(20), [this] { kill_until_gone(); });
 }
 

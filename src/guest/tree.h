@@ -3,19 +3,32 @@
 // A command's processes. They run below a small process of their own, a subreaper forked from the guest: whatever the
 // command starts, however it detaches itself, stays a descendant of that reaper, so exactly these processes can be found
 // and ended, and nothing else. The reaper tells how the main process ended and goes away with the last of them. If the
-// guest dies, the reaper ends them all.
+// guest dies, the reaper ends them all. Where a cgroup was delegated the command also has one of its own, for a kill that
+// no fork outruns.
 
 #include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "guest/loop.h"
+#include "os/cgroup.h"
 #include "os/child.h"
 #include "os/exec.h"
 
 namespace cove::guest {
+
+// What all trees of a guest share.
+struct Trees {
+  explicit Trees(Loop& the_loop) : loop(the_loop) {}
+  Loop& loop;
+  std::string cgroup;           // a delegated cgroup v2 directory, or ""
+  std::uint64_t last_cgroup = 0;
+  std::set<pid_t> reapers;      // that live
+};
 
 class Tree {
  public:
@@ -27,8 +40,8 @@ class Tree {
   // What the new process does instead of an exec, alone and without children. An empty message is success.
   using Work = std::function<Error()>;
 
-  static Result<std::unique_ptr<Tree>> start(Loop& loop, const os::ExecSpec& spec);
-  static Result<std::unique_ptr<Tree>> start(Loop& loop, Work work);
+  static Result<std::unique_ptr<Tree>> start(Trees& trees, os::ExecSpec spec);
+  static Result<std::unique_ptr<Tree>> start(Trees& trees, Work work);
   ~Tree();  // kills what is left
 
   // Before control returns to the loop.
@@ -44,14 +57,18 @@ class Tree {
   void end(Clock::duration grace);
 
  private:
-  Tree(Loop& loop, pid_t reaper, UniqueFd report);
-  static Result<std::unique_ptr<Tree>> launch(Loop& loop, const std::function<void(int)>& reaper);
+  Tree(Trees& trees, pid_t reaper, UniqueFd report);
+  static Result<std::unique_ptr<Tree>> launch(Trees& trees, const std::function<void(int)>& reaper);
   void read_report();
   void handle_report(std::string_view report);
   void kill_until_gone();
   void reaper_gone();
 
+  void kill_strays();
+
+  Trees& trees_;
   Loop& loop_;
+  std::optional<os::Cgroup> cgroup_;
   pid_t reaper_, main_ = 0;
   UniqueFd report_;
   std::string pending_;

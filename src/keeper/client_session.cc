@@ -33,6 +33,7 @@ void ClientSession::leave_command() {
     if (command_->running() && !command_->pty) host_.commands().stdin_eof(*command_, *this);
     command_->stdin.owner = nullptr;
   }
+  if (command_->gone()) command_->log.settle();
   command_.reset();
   live = false;
 }

@@ -13,15 +13,20 @@ namespace {
 using proto::Ending;
 using proto::GuestType;
 
-// Without a name, so that nothing is left of it after a kill -9 either.
-UniqueFd make_log_file(int directory, std::uint32_t number) {
-  UniqueFd file(openat(directory, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
-  if (file) return file;
-  mkdirat(directory, "logs", 0700);
+// A file with a name, because a thousand finished commands may have one and descriptors are few. It lies in the record,
+// so whoever clears that clears it too. A number of an earlier life of a persistent sandbox is taken over.
+UniqueFd log_file(int directory, std::uint32_t number, OutputLog::FileUse use) {
   const std::string name = "logs/" + std::to_string(number);
-  file = UniqueFd(openat(directory, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
-  unlinkat(directory, name.c_str(), 0);
-  return file;
+  if (use == OutputLog::FileUse::remove) {
+    unlinkat(directory, name.c_str(), 0);
+    return UniqueFd();
+  }
+  int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+  if (use == OutputLog::FileUse::make) {
+    mkdirat(directory, "logs", 0700);
+    flags |= O_CREAT | O_TRUNC;
+  }
+  return UniqueFd(openat(directory, name.c_str(), flags, 0600));
 }
 
 std::uint64_t hash_of(const std::string& id) { return std::hash<std::string>{}(id); }
@@ -94,7 +99,9 @@ Result<std::string> CommandTable::choose_id(const proto::Run& request) {
 OutputLog CommandTable::make_log(const proto::Run& request, std::uint32_t number) const {
   const bool bulk = request.start.kind == proto::CommandKind::file || request.start.kind == proto::CommandKind::connect;
   const std::uint64_t cap = bulk ? 0 : spec_.log_cap_bytes;
-  return OutputLog(cap, [directory = record_.directory(), number] { return make_log_file(directory, number); });
+  return OutputLog(cap, [directory = record_.directory(), number](OutputLog::FileUse use) {
+    return log_file(directory, number, use);
+  });
 }
 
 Result<CommandTable::Started> CommandTable::run(const proto::Run& request) {
@@ -289,15 +296,15 @@ void CommandTable::make_room() {
   for (std::size_t i = 0; i < finished_.size(); ++i) {
     if (finished_memory_ <= kMaxMemory && finished_disk_ <= kMaxDisk) break;
     OutputLog& log = finished_[i]->log;
-    finished_memory_ -= log.memory_bytes();
-    finished_disk_ -= log.file_bytes();
+    finished_memory_ -= std::min(finished_memory_, log.memory_bytes());
+    finished_disk_ -= std::min(finished_disk_, log.file_bytes());
     log.drop();
   }
   while (finished_.size() > kMaxFinished) {
     const CommandPtr oldest = std::move(finished_.front());
     finished_.pop_front();
-    finished_memory_ -= oldest->log.memory_bytes();
-    finished_disk_ -= oldest->log.file_bytes();
+    finished_memory_ -= std::min(finished_memory_, oldest->log.memory_bytes());
+    finished_disk_ -= std::min(finished_disk_, oldest->log.file_bytes());
     if (!is_own(oldest->id)) forgotten_.insert(hash_of(oldest->id));
     by_id_.erase(oldest->id);
   }

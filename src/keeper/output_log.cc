@@ -92,21 +92,21 @@ void OutputLog::evict(std::uint64_t keep_from) {
     // What goes to the file is not lost for anybody; only a block that would be dropped waits for its live readers.
     const bool whole = !file_failed_ && oldest.offset + oldest.size <= cap_;
     if (!whole && keep_from < oldest.offset + oldest.size) return;
-    store(oldest);
+    store(oldest, cap_);
     memory_bytes_ -= oldest.size;
     blocks_.erase(blocks_.begin());
   }
 }
 
-void OutputLog::store(const Block& block) {
-  const std::uint64_t room = cap_ > block.offset ? cap_ - block.offset : 0;
+void OutputLog::store(const Block& block, std::uint64_t cap) {
+  const std::uint64_t room = cap > block.offset ? cap - block.offset : 0;
   const auto keep = static_cast<std::uint32_t>(std::min<std::uint64_t>(room, block.size));
   if (keep < block.size) gap_ = true;
   if (keep == 0 || file_failed_) {
     gap_ = true;
     return;
   }
-  if (!file_ && make_file_) file_ = make_file_();
+  if (!file_ && access_) file_ = access_(stored_.empty() ? FileUse::make : FileUse::open);
   const std::size_t run_count = static_cast<std::size_t>(
       std::count_if(block.runs.begin(), block.runs.end(), [&](std::uint32_t run) { return start_of(run) < keep; }));
   iovec parts[2] = {{block.data.get(), keep},
@@ -123,6 +123,7 @@ void OutputLog::store(const Block& block) {
 
 std::optional<OutputLog::Piece> OutputLog::read(std::uint64_t offset, std::string& scratch) const {
   if (const auto found = block_at(stored_, offset); found != stored_.end()) {
+    if (!file_) file_ = access_(FileUse::open);
     if (auto piece = read_file(*found, std::max(offset, found->offset), scratch)) return piece;
   }
   return read_memory(offset);
@@ -149,7 +150,22 @@ std::optional<OutputLog::Piece> OutputLog::read_file(const StoredBlock& block, s
   return Piece{offset, stream, scratch};
 }
 
+OutputLog::~OutputLog() {
+  if (!stored_.empty()) [[maybe_unused]] const UniqueFd none = access_(FileUse::remove);
+}
+
 void OutputLog::settle() {
+  // The window of a log that has outgrown its cap follows its beginning into the file: it is the end that people read.
+  if (gap_ && !stored_.empty()) {
+    while (!blocks_.empty() && !file_failed_) {
+      store(blocks_.front(), ~std::uint64_t{0});
+      if (file_failed_) break;
+      memory_bytes_ -= blocks_.front().size;
+      blocks_.erase(blocks_.begin());
+    }
+    if (blocks_.empty()) blocks_.shrink_to_fit();
+  }
+  file_.reset();
   if (blocks_.empty()) return;
   Block& last = blocks_.back();
   if (last.capacity - last.size < kFirstBytes) return;
@@ -163,10 +179,10 @@ void OutputLog::drop() {
   if (end_ > 0) gap_ = true;
   blocks_.clear();
   blocks_.shrink_to_fit();
+  if (!stored_.empty()) [[maybe_unused]] const UniqueFd none = access_(FileUse::remove);
   stored_.clear();
   stored_.shrink_to_fit();
   file_.reset();
-  make_file_ = nullptr;
   file_failed_ = true;
   memory_bytes_ = 0;
   file_position_ = 0;

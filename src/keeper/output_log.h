@@ -30,9 +30,14 @@ class OutputLog {
   static constexpr std::size_t kWindowBytes = std::size_t{1} << 20;
   static constexpr std::size_t kBlockBytes = std::size_t{64} << 10;
 
-  // `make_file` is called once, when memory does not suffice; an invalid descriptor means that there is no file.
-  OutputLog(std::uint64_t cap_bytes, std::function<UniqueFd()> make_file)
-      : cap_(cap_bytes), make_file_(std::move(make_file)) {}
+  // How the log comes by its file: made when memory does not suffice, opened again when a log that has settled is read,
+  // removed with the log. An invalid descriptor means that there is no file.
+  enum class FileUse : unsigned char { make, open, remove };
+  using FileAccess = std::function<UniqueFd(FileUse)>;
+
+  OutputLog(std::uint64_t cap_bytes, FileAccess access) : cap_(cap_bytes), access_(std::move(access)) {}
+  OutputLog(OutputLog&&) = default;
+  ~OutputLog();
 
   // `keep_from`: memory keeps everything from this offset on, whatever the limits say (a live reader has not read it).
   void append(proto::Stream stream, std::string_view bytes, std::uint64_t keep_from);
@@ -52,7 +57,7 @@ class OutputLog {
   // What is kept at `offset`, or at the next offset that is kept; nullopt: nothing from there on. At most kBlockBytes.
   std::optional<Piece> read(std::uint64_t offset, std::string& scratch) const;
 
-  // No more output is expected for now: gives spare memory back.
+  // No more output is expected for now: gives spare memory and the descriptor back.
   void settle();
   // Forgets all bytes, in memory and on disk; offsets stay.
   void drop();
@@ -71,15 +76,15 @@ class OutputLog {
 
   Block& block_for(std::size_t bytes);
   void evict(std::uint64_t keep_from);
-  void store(const Block& block);
+  void store(const Block& block, std::uint64_t cap);
   std::optional<Piece> read_memory(std::uint64_t offset) const;
   std::optional<Piece> read_file(const StoredBlock& block, std::uint64_t offset, std::string& scratch) const;
 
   std::uint64_t cap_;
-  std::function<UniqueFd()> make_file_;
+  FileAccess access_;
   std::vector<Block> blocks_;
   std::vector<StoredBlock> stored_;
-  UniqueFd file_;
+  mutable UniqueFd file_;
   bool file_failed_ = false, gap_ = false;
   std::uint64_t end_ = 0, file_position_ = 0;
   std::size_t memory_bytes_ = 0;

@@ -14,7 +14,17 @@ using proto::Stream;
 constexpr std::uint64_t kNobody = ~std::uint64_t{0};
 constexpr std::size_t kMiB = std::size_t{1} << 20;
 
-UniqueFd temporary_file() { return UniqueFd(open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600)); }
+std::string file_path() { return "/tmp/cove-output-log-test-" + std::to_string(getpid()); }
+
+UniqueFd temporary_file(OutputLog::FileUse use) {
+  const std::string path = file_path();
+  if (use == OutputLog::FileUse::remove) {
+    unlink(path.c_str());
+    return UniqueFd();
+  }
+  return UniqueFd(
+      open(path.c_str(), O_RDWR | O_CLOEXEC | (use == OutputLog::FileUse::make ? O_CREAT | O_TRUNC : 0), 0600));
+}
 
 // Bytes whose value tells their offset.
 std::string numbered(std::uint64_t from, std::size_t bytes) {
@@ -64,7 +74,7 @@ TEST(OutputLog, StreamsStayApartInTrueOrder) {
 }
 
 TEST(OutputLog, AShortLogTouchesNoFile) {
-  OutputLog log(64 * kMiB, [] {
+  OutputLog log(64 * kMiB, [](OutputLog::FileUse) {
     ADD_FAILURE() << "a file was asked for";
     return UniqueFd();
   });
@@ -113,7 +123,7 @@ TEST(OutputLog, WhatALiveReaderStillNeedsIsNotDropped) {
 }
 
 TEST(OutputLog, AFullDiskTruncatesTheLogAndNothingElse) {
-  OutputLog log(64 * kMiB, [] { return UniqueFd(open("/dev/full", O_RDWR | O_CLOEXEC)); });
+  OutputLog log(64 * kMiB, [](OutputLog::FileUse) { return UniqueFd(open("/dev/full", O_RDWR | O_CLOEXEC)); });
   append_numbered(log, 5 * kMiB);
   EXPECT_TRUE(log.truncated());
   EXPECT_EQ(log.end(), 5 * kMiB);
@@ -145,6 +155,26 @@ TEST(OutputLog, ADroppedLogKeepsItsLengthOnly) {
   EXPECT_FALSE(log.read(0, scratch));
   EXPECT_EQ(log.end(), kMiB);
   EXPECT_TRUE(log.truncated());
+}
+
+TEST(OutputLog, ASettledLogHoldsNoMemoryPastItsCapAndNoDescriptorAndIsReadAsBefore) {
+  OutputLog log(2 * kMiB, temporary_file);
+  append_numbered(log, 9 * kMiB);
+  const Seen before = read_from(log, 0);
+  log.settle();
+  EXPECT_EQ(log.memory_bytes(), 0U);
+  const Seen after = read_from(log, 0);
+  EXPECT_EQ(after.bytes, before.bytes);
+  EXPECT_EQ(after.jumps, before.jumps);
+}
+
+TEST(OutputLog, TheFileGoesWithTheLog) {
+  {
+    OutputLog log(64 * kMiB, temporary_file);
+    append_numbered(log, kMiB);
+    EXPECT_EQ(access(file_path().c_str(), F_OK), 0);
+  }
+  EXPECT_NE(access(file_path().c_str(), F_OK), 0);
 }
 
 TEST(OutputLog, SettlingKeepsTheBytesAndTheRoomToGrow) {

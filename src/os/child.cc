@@ -59,7 +59,7 @@ Child& Child::operator=(Child&& other) noexcept {
     Child old(std::move(*this));
     pid_ = other.pid_;
     pidfd_ = std::move(other.pidfd_);
-    status_ = std::move(other.status_);
+    status_ = other.status_;
   }
   return *this;
 }

@@ -34,6 +34,7 @@ std::vector<std::string> find_candidates(const ExecSpec& spec) {
 
 std::vector<char*> as_pointers(const std::vector<std::string>& strings) {
   std::vector<char*> pointers;
+  pointers.reserve(strings.size() + 1);
   for (const std::string& s : strings) pointers.push_back(const_cast<char*>(s.c_str()));
   pointers.push_back(nullptr);
   return pointers;
@@ -91,10 +92,11 @@ void close_other_fds(const std::vector<FdGift>& keep, int also_keep) {
   close_range_or_each(next, ~0U);
 }
 
+// By the system call, because glibc's signal() refuses 32 and 33, which its own posix_spawn leaves ignored in every
+// program that it starts (and in their children). A kernel sigaction of all zeros is the default.
 void reset_signals() {
-  for (int sig = 1; sig < NSIG; ++sig) {
-    if (sig != SIGKILL && sig != SIGSTOP) signal(sig, SIG_DFL);
-  }
+  constexpr std::array<unsigned long, 8> default_action{};
+  for (int sig = 1; sig < NSIG; ++sig) syscall(SYS_rt_sigaction, sig, default_action.data(), nullptr, NSIG / 8);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -122,11 +124,13 @@ bool PreparedExec::arrange_descriptors() const {
 }
 
 void PreparedExec::run(int error_fd) const {
-  Step step = Step::descriptors;
+  Step step = Step::cgroup;
   const auto give_up = [&] {
     const std::array<int, 2> report{static_cast<int>(step), errno};
     [[maybe_unused]] const auto n = write(error_fd, report.data(), sizeof(report));
   };
+  if (spec_.cgroup_procs >= 0 && write(spec_.cgroup_procs, "0", 1) != 1) return give_up();
+  step = Step::descriptors;
   const int lifted = fcntl(error_fd, F_DUPFD_CLOEXEC, fds_.empty() ? 10 : fds_.back().as + 10);
   if (lifted < 0) return give_up();
   error_fd = lifted;
@@ -171,6 +175,7 @@ Result<void> PreparedExec::read_failure(int error_fd, const ExecSpec& spec) {
   if (n == 0) return {};
   if (n != sizeof(report)) return fail(Errc::internal, "spawn " + spec.argv.at(0) + ": the child ended before exec");
   switch (static_cast<Step>(report[0])) {
+    case Step::cgroup: return fail(errno_error(report[1], "enter the command's cgroup"));
     case Step::descriptors: return fail(errno_error(report[1], "arrange descriptors for " + spec.argv.at(0)));
     case Step::session: return fail(errno_error(report[1], "setsid"));
     case Step::terminal: return fail(errno_error(report[1], "take the controlling terminal"));

@@ -27,6 +27,7 @@ struct ExecSpec {
   std::vector<FdGift> fds;
   bool new_session = false;           // setsid
   bool controlling_terminal = false;  // descriptor 0 becomes it (after setsid)
+  int cgroup_procs = -1;              // the cgroup.procs to enter, lent
   int umask = -1;                     // -1 keeps
   bool switch_user = false;
   uid_t uid = 0;
@@ -45,7 +46,7 @@ class PreparedExec {
   static Result<void> read_failure(int error_fd, const ExecSpec& spec);
 
  private:
-  enum class Step : unsigned char { descriptors, session, terminal, directory, user, exec };
+  enum class Step : unsigned char { cgroup, descriptors, session, terminal, directory, user, exec };
   bool arrange_descriptors() const;
 
   std::vector<std::string> candidates_;  // paths to try, in order

@@ -1,0 +1,51 @@
+# The doors into the project. CMake does the building (CMakePresets.json), scripts/ the rest.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+JOBS    ?= $(shell nproc)
+preset  ?= dev
+
+.PHONY: all run test bench lint format install deps clean help build
+all: build/release/build.ninja ## build the release programs: build/cove and build/cove-guest
+	@cmake --build --preset release -j $(JOBS) --target cove cove-guest
+
+run: deps ## install what is missing, build, and show a sandbox at work
+	@$(MAKE) --no-print-directory all
+	@scripts/tour
+
+test: ## install what is missing, build, and run every check; ends with a summary
+	@scripts/test
+
+bench: deps build/release/build.ninja ## measure, as ratios in one run; BENCH_ARGS=--json for machines
+	@cmake --build --preset release -j $(JOBS)
+	@build/release/bench/cove-bench $(BENCH_ARGS)
+
+lint: build/release/build.ninja ## clang-format and clang-tidy; only what changed since the last clean run
+	@scripts/format --check
+	@cmake --build --preset release -j $(JOBS)
+	@scripts/tidy
+
+format: ## write every source file as .clang-format says
+	@scripts/format
+
+build: ## build one preset with its tests: make build preset=asan (dev, release, asan, tsan, fuzz)
+	@cmake --preset $(preset) >/dev/null
+	@cmake --build --preset $(preset) -j $(JOBS)
+
+install: all ## install below PREFIX (/usr/local); DESTDIR for packagers
+	install -D -m 755 build/cove $(DESTDIR)$(PREFIX)/bin/cove
+	install -D -m 755 build/cove-guest $(DESTDIR)$(PREFIX)/libexec/cove/cove-guest
+	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
+	build/cove completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cove
+	build/cove completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cove
+
+deps: ## install the Debian packages of scripts/packages.txt that are missing
+	@scripts/install-deps
+
+clean: ## remove everything that was built
+	rm -rf build
+
+help: ## this list
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+
+build/release/build.ninja:
+	@cmake --preset release >/dev/null
