@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <utility>
@@ -29,6 +30,7 @@ std::size_t bytes_in(const UniqueFd& pipe) {
 
 Command::~Command() {
   for (const UniqueFd* fd : {&process_.input, &process_.out, &process_.err}) loop_.forget(fd->get());
+  if (shell_) loop_.forget(shell_->news.get());
 }
 
 template <class T>
@@ -51,6 +53,7 @@ void Command::adopt(std::unique_ptr<Shell> shell, Session& session, bool own_cwd
   session_ = &session;
   own_cwd_ = own_cwd;
   adopt(std::move(shell_->process));
+  loop_.watch(shell_->news.get(), EPOLLIN, [this](std::uint32_t) { on_news(); });
   host_.shell_used(session, shell_->plumbing, Session::Moment::command_started);
 }
 
@@ -222,12 +225,22 @@ void Command::on_failed(const Error& error) {
   on_exited({.code = error.code == Errc::not_found ? 127 : 126, .signal = 0});
 }
 
+// The shell has told its state, and only its own end is left: nobody has to wait for that.
+void Command::on_news() {
+  std::array<char, 8> bytes{};
+  const ssize_t n = read(shell_->news.get(), bytes.data(), bytes.size());
+  if (n <= 0) return loop_.forget(shell_->news.get());
+  const std::string_view news(bytes.data(), static_cast<std::size_t>(n));
+  if (exit_known_ || ended_by_us_ || news.find(session::kCaptured) == std::string_view::npos) return;
+  if (const auto status = session_->final_status(*shell_)) on_exited({.code = *status, .signal = 0});
+}
+
 // What was written before the main process ended belongs to the command, and is in the pipes by now. What background
 // jobs write later follows as it comes, and is not waited for.
 void Command::on_exited(os::ExitStatus status) {
+  if (std::exchange(exit_known_, true)) return;
   exited_.exit_code = status.code;
   exited_.signal = status.signal;
-  exit_known_ = true;
   out_before_exit_ = bytes_in(process_.out);
   err_before_exit_ = bytes_in(process_.err);
   if (process_.out) read_output(process_.out, proto::GuestType::output_out);

@@ -49,6 +49,7 @@ class Command {
   void flush_stdin();
   void close_stdin();
   void grant_stdin(std::uint32_t bytes);
+  void on_news();
   void on_failed(const Error& error);
   void on_exited(os::ExitStatus status);
   void on_tree_gone();

@@ -64,7 +64,7 @@ Session::~Session() { drop_spares(); }
 // Nobody is told; the process tree ends with the object.
 void Session::drop(std::unique_ptr<Shell> shell) {
   loop_.cancel(shell->login_limit);
-  if (shell->ready_in) loop_.forget(shell->ready_in.get());
+  loop_.forget(shell->news.get());
 }
 
 void Session::drop_spares() {
@@ -93,7 +93,7 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
   const UniqueFd go_in(go[0]);
   shell->go.reset(go[1]);
   if (pipe2(ready.data(), O_CLOEXEC | O_NONBLOCK) < 0) return fail_errno("make a pipe");
-  shell->ready_in.reset(ready[0]);
+  shell->news.reset(ready[0]);
   const UniqueFd ready_out(ready[1]);
   os::ExecSpec spec;
   spec.program = config_.program;
@@ -111,11 +111,10 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
 }
 
 void Session::watch_ready(Shell& shell) {
-  loop_.watch(shell.ready_in.get(), EPOLLIN, [this, &shell](std::uint32_t) {
+  loop_.watch(shell.news.get(), EPOLLIN, [this, &shell](std::uint32_t) {
     char byte = 0;
-    const bool ready = read(shell.ready_in.get(), &byte, 1) == 1;
-    loop_.forget(shell.ready_in.get());
-    shell.ready_in.reset();
+    const bool ready = read(shell.news.get(), &byte, 1) == 1;
+    loop_.forget(shell.news.get());
     loop_.cancel(shell.login_limit);
     if (ready) on_ready(shell);
     else if (shell.reads_login) login_failed();
@@ -130,9 +129,10 @@ void Session::on_ready(Shell& shell) {
   if (!shell.reads_login) return;
   const std::string capture = read_memfd(shell.capture.get(), 0);
   shell.capture_start = capture.size();
-  if (auto state = config_.dialect->read_capture(capture, state_, true)) state_ = std::move(*state);
+  if (auto captured = config_.dialect->read_capture(capture, state_, true)) state_ = std::move(captured->state);
   else state_.text = config_.dialect->begin(config_.env, config_.cwd, false);
   state_.from_login = shell.reads_login = false;
+  state_.last_status = 0;
   rest_later();
   run_waiting();
 }
@@ -190,8 +190,7 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
     if (n <= 0) return request.started(fail_errno("hand the command to the shell"));
     done += static_cast<std::size_t>(n);
   }
-  // Not closed: a shell that is still loading must be able to say that it is ready.
-  if (shell->ready_in) loop_.forget(shell->ready_in.get());
+  loop_.forget(shell->news.get());
   if (write(shell->go.get(), "\n", 1) != 1) {
     // It was killed while it waited; the command has provably not begun, so another shell may have it.
     if (errno == EPIPE && std::exchange(shell->ready, false)) return run(std::move(request));
@@ -201,12 +200,20 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
   request.started(std::move(shell));
 }
 
+std::optional<int> Session::final_status(const Shell& shell) const {
+  const auto captured =
+      config_.dialect->read_capture(read_memfd(shell.capture.get(), shell.capture_start), state_, false);
+  if (!captured || !captured->is_last) return std::nullopt;
+  return captured->state.last_status;
+}
+
 void Session::finish(Shell& shell, int status, bool own_cwd) {
   const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
-  if (auto state = config_.dialect->read_capture(capture, state_, own_cwd)) {
-    state_is_calm_ = state->text == state_.text && state->cwd == state_.cwd && state->umask == state_.umask;
+  if (auto captured = config_.dialect->read_capture(capture, state_, own_cwd)) {
+    const session::State& state = captured->state;
+    state_is_calm_ = state.text == state_.text && state.cwd == state_.cwd && state.umask == state_.umask;
     if (!state_is_calm_) ++version_;
-    state_ = std::move(*state);
+    state_ = std::move(captured->state);
   }
   state_.last_status = status;
 }

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ namespace cove::guest {
 // A shell that loads its session's state and waits for its command.
 struct Shell {
   Process process;
-  UniqueFd go, command, capture, ready_in;
+  UniqueFd go, command, capture, news;  // news: the other end of the ready pipe
   Plumbing plumbing;
   std::uint64_t version = 0;        // of the session's state that it was given
   std::size_t capture_start = 0;    // what a beginning shell told before the command comes first
@@ -51,8 +52,10 @@ class Session {
   void run(Request request);
   // Takes a command back that still waits for the login files. False: it does not wait (any more).
   bool cancel(std::uint32_t id);
-  // A command's shell has ended by itself: takes over what it captured. (After one that we ended the state stays.)
+  // A command's shell is over, by itself: takes over what it captured. (After one that we ended the state stays.)
   void finish(Shell& shell, int status, bool own_cwd);
+  // What a shell says it captured, if that is whole and nothing of the command follows it.
+  std::optional<int> final_status(const Shell& shell) const;
   // Prepares shells for the next commands; a command has just started or ended. Usually one shell, when a command has
   // ended and the state is known. Commands that come faster than shells load get up to three, begun while another
   // runs, in the hope that it leaves the state as it is.

@@ -1,8 +1,10 @@
 #include "keeper/keeper.h"
 
+#include <link.h>
 #include <malloc.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -36,6 +38,20 @@ bool is_allowed(int socket) {
   ucred peer{};
   socklen_t size = sizeof(peer);
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+// An idle keeper holds on to the pages of our own code that its start has mapped, two thirds of all its memory. Code is
+// never written, so it can be let go; what the next command needs is mapped again from the page cache in microseconds.
+int let_code_go(dl_phdr_info* object, std::size_t, void*) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& segment = object->dlpi_phdr[i];
+    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || (segment.p_flags & PF_W) != 0) continue;
+    const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) & ~(page - 1);
+    const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_filesz;
+    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+  return 1;  // only the first object: the program itself; libraries are shared with everybody
 }
 
 }  // namespace
@@ -344,6 +360,7 @@ void Keeper::note_idleness() {
     guest_.trim();
     for (auto& [token, session] : sessions_) session->trim();
     malloc_trim(0);
+    dl_iterate_phdr(let_code_go, nullptr);
   }
 }
 

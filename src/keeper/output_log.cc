@@ -85,14 +85,16 @@ OutputLog::Block& OutputLog::block_for(std::size_t bytes) {
 }
 
 void OutputLog::evict(std::uint64_t keep_from) {
-  const std::size_t limit = past_cap() || file_failed_ ? kWindowBytes : kMemoryBytes;
   while (blocks_.size() > 1) {
+    const std::size_t limit = past_cap() || file_failed_ ? kWindowBytes : kMemoryBytes;
     const Block& oldest = blocks_.front();
     if (memory_bytes_ - oldest.size < limit) return;
     // What goes to the file is not lost for anybody; only a block that would be dropped waits for its live readers.
     const bool whole = !file_failed_ && oldest.offset + oldest.size <= cap_;
     if (!whole && keep_from < oldest.offset + oldest.size) return;
     store(oldest, cap_);
+    // The disk has just turned out to be full: this block, too, waits from now on.
+    if (whole && file_failed_) continue;
     memory_bytes_ -= oldest.size;
     blocks_.erase(blocks_.begin());
   }
@@ -151,7 +153,8 @@ std::optional<OutputLog::Piece> OutputLog::read_file(const StoredBlock& block, s
 }
 
 OutputLog::~OutputLog() {
-  if (!stored_.empty()) [[maybe_unused]] const UniqueFd none = access_(FileUse::remove);
+  if (!stored_.empty()) [[maybe_unused]]
+    const UniqueFd none = access_(FileUse::remove);
 }
 
 void OutputLog::settle() {
@@ -179,7 +182,8 @@ void OutputLog::drop() {
   if (end_ > 0) gap_ = true;
   blocks_.clear();
   blocks_.shrink_to_fit();
-  if (!stored_.empty()) [[maybe_unused]] const UniqueFd none = access_(FileUse::remove);
+  if (!stored_.empty()) [[maybe_unused]]
+    const UniqueFd none = access_(FileUse::remove);
   stored_.clear();
   stored_.shrink_to_fit();
   file_.reset();

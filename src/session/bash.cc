@@ -18,10 +18,18 @@ constexpr std::string_view kCaptureTail =
     R"({ \builtin printf '%s\0' "$__cove_s" "$__cove_o" "$__cove_b"; \builtin umask; \builtin printf '\0'; )"
     R"(\builtin pwd -P || \builtin printf '%s\n' "$PWD"; \builtin printf '\0'; \builtin declare -p; \builtin printf '\0'; )"
     R"(\builtin declare -f; \builtin printf '\0'; \builtin declare -F; \builtin printf '\0'; \builtin alias -p; )"
-    R"(\builtin printf '\0END'; } >&"$__cove_f";; esac; } >/dev/null 2>&1)";
+    R"(\builtin printf '\0'; \builtin trap -p EXIT; \builtin printf '\0END'; } >&"$__cove_f"; )";
 
-std::string capture_text(std::string_view find_descriptor) {
-  return std::string(kCaptureHead).append(find_descriptor).append("; ").append(kCaptureTail);
+// `find_descriptor` sets __cove_f; `afterwards` says that the state is there, on the ready pipe.
+std::string capture_text(std::string_view find_descriptor, std::string_view afterwards) {
+  std::string text(kCaptureHead);
+  return text.append(find_descriptor).append("; ").append(kCaptureTail).append(afterwards).append(" ;; esac; } >/dev/null 2>&1");
+}
+
+// As the EXIT trap: after `exit` or `set -e` the group's descriptors are back; when a signal ends the shell in the middle
+// they are not, and the status is not final either.
+std::string trap_action() {
+  return capture_text("__cove_f=5; : >&5 || __cove_f=10", R"(case $__cove_f in 5) \builtin printf d >&6;; esac)");
 }
 
 // One line, so that the command's first line is line 1 in messages. The `-t` is against a TMOUT in the session.
@@ -29,7 +37,8 @@ std::string make_program() {
   return std::string(R"(\builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
                      R"(\builtin printf r >&6; \builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
                      R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )") +
-         capture_text("__cove_f=10") + R"(; \builtin exit "$__cove_s"; } 5>&- 3<&- 4<&- 6>&- 7<&-)";
+         capture_text("__cove_f=10", R"(\builtin printf d >&11)") +
+         R"(; \builtin exit "$__cove_s"; } 5>&- 6>&- 3<&- 4<&- 7<&-)";
 }
 
 // The shell's own: read-only, computed, or about this one process.
@@ -130,7 +139,7 @@ class Bash : public Dialect {
     text += "; \\builtin unset -v OLDPWD; }\n";
     text.append("\\builtin shopt -s expand_aliases\n").append(trap_);
     // What the login files left is told at once, so that they are read only once.
-    if (login) text.append(capture_text("__cove_f=5")).append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
+    if (login) text.append(capture_text("__cove_f=5", ":")).append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
     return text;
   }
 
@@ -146,10 +155,13 @@ class Bash : public Dialect {
     return text.append(command.script);
   }
 
-  std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
+  std::optional<Captured> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
     const auto parts = split_capture(capture);
     if (!parts) return std::nullopt;
-    State state;
+    Captured captured;
+    captured.is_last = parts->exit_trap == exit_trap_;
+    State& state = captured.state;
+    state.last_status = parse_status(parts->status);
     state.cwd = own_cwd ? before.cwd : std::string(without_newline(parts->cwd));
     state.umask = parse_umask(parts->umask, before.umask);
     state.text = shopt_text(parts->more_options) + variables_text(parts->variables, before, own_cwd);
@@ -158,12 +170,13 @@ class Bash : public Dialect {
     if (contains(split_words(parts->more_options), "expand_aliases")) {
       state.text += "\\builtin shopt -s expand_aliases\n";
     }
-    return state;
+    return captured;
   }
 
  private:
   const std::vector<std::string> argv_{"bash", "--noprofile", "--norc", "-c", make_program()};
-  const std::string trap_ = "\\builtin trap -- " + quote(capture_text("__cove_f=5; : >&5 || __cove_f=10")) + " EXIT\n";
+  const std::string exit_trap_ = "trap -- " + quote(trap_action()) + " EXIT\n";  // as `trap -p` shows it
+  const std::string trap_ = "\\builtin " + exit_trap_;
 };
 
 }  // namespace

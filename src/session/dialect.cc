@@ -27,7 +27,7 @@ std::string quote_path(std::string_view path) {
 std::optional<CaptureParts> split_capture(std::string_view capture) {
   CaptureParts parts;
   for (std::string_view* part : {&parts.status, &parts.options, &parts.more_options, &parts.umask, &parts.cwd,
-                                 &parts.variables, &parts.functions, &parts.attributes, &parts.aliases}) {
+                                 &parts.variables, &parts.functions, &parts.attributes, &parts.aliases, &parts.exit_trap}) {
     const std::size_t end = capture.find('\0');
     if (end == std::string_view::npos) return std::nullopt;
     *part = capture.substr(0, end);
@@ -35,6 +35,15 @@ std::optional<CaptureParts> split_capture(std::string_view capture) {
   }
   if (capture != "END") return std::nullopt;
   return parts;
+}
+
+int parse_status(std::string_view text) {
+  int status = 0;
+  for (const char c : text.substr(0, 3)) {
+    if (c < '0' || c > '9') return 0;
+    status = status * 10 + (c - '0');
+  }
+  return status > 255 ? 0 : status;
 }
 
 int parse_umask(std::string_view text, int fallback) {

@@ -5,13 +5,14 @@
 // A shell is prepared before its command is known. It gets five descriptors:
 //
 //   3 kStateFd    a memfd with State::text; the shell loads it first
-//   6 kReadyFd    a pipe: one byte when that is done (and the command has provably not begun)
+//   6 kReadyFd    a pipe: kLoaded when that is done (and the command has provably not begun), kCaptured when the command
+//                 is over and its state written: what is left of the shell then is only its own end
 //   4 kGoFd       a pipe: the shell waits here; end of file instead of a line means that it is not needed
 //   7 kCommandFd  a memfd with the command's text, written before the go
 //   5 kCaptureFd  a memfd for the state afterwards, written by an EXIT trap, so also after `exit` or `set -e`
 //
-// While the command runs all five are closed; the shell itself keeps the capture descriptor as a saved, close-on-exec
-// one (number 10), so that nothing the command starts can see it. A user's function or alias of any name, xtrace,
+// While the command runs all five are closed; the shell itself keeps what it still needs as saved, close-on-exec ones
+// (5 as 10, 6 as 11), so that nothing the command starts can see it. A user's function or alias of any name, xtrace,
 // verbose, DEBUG traps, closed descriptors or a broken PATH must not disturb any of this: only builtins are used, reached
 // through names that a session cannot keep.
 //
@@ -30,10 +31,18 @@ namespace cove::session {
 
 inline constexpr int kStateFd = 3, kGoFd = 4, kCaptureFd = 5, kReadyFd = 6, kCommandFd = 7;
 
+inline constexpr char kLoaded = 'r', kCaptured = 'd';
+
 struct CommandText {
   std::string_view script;
   std::string_view cwd;  // "" stays; ~ and ~user are expanded by the shell
   int last_status = 0;
+};
+
+// What a shell told when its command was over.
+struct Captured {
+  State state;
+  bool is_last = false;  // no EXIT trap of the command's own comes after it: the status is final
 };
 
 class Dialect {
@@ -48,7 +57,7 @@ class Dialect {
   virtual std::string command(const CommandText& command) const = 0;
   // What came out of kCaptureFd. nullopt: it is not whole, the session stays as it was. With `own_cwd` the command had a
   // directory of its own, so the session's stays.
-  virtual std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const = 0;
+  virtual std::optional<Captured> read_capture(std::string_view capture, const State& before, bool own_cwd) const = 0;
 };
 
 const Dialect& bash_dialect();
@@ -60,9 +69,11 @@ std::string quote(std::string_view text);
 std::string quote_path(std::string_view path);
 // The parts of a capture, NUL after each, "END" behind the last: a torn one is told from a whole one.
 struct CaptureParts {
-  std::string_view status, options, more_options, umask, cwd, variables, functions, attributes, aliases;
+  std::string_view status, options, more_options, umask, cwd, variables, functions, attributes, aliases, exit_trap;
 };
 std::optional<CaptureParts> split_capture(std::string_view capture);
+// Decimal text, 0 to 255; 0 where it is not that.
+int parse_status(std::string_view text);
 // Octal text to a mask; the fallback where it is not one.
 int parse_umask(std::string_view text, int fallback);
 // A name that a shell can export.

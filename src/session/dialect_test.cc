@@ -12,7 +12,7 @@ std::string capture(const std::string& variables, const std::string& options = "
   std::string text;
   for (const std::string& part : {std::string("3"), options, more, std::string("0027\n"), std::string("/x y\n"), variables,
                                   std::string("f () \n{ \n    echo\n}\n"), std::string("declare -f f\n"),
-                                  std::string("alias a='b'\n")}) {
+                                  std::string("alias a='b'\n"), std::string("trap")}) {
     text.append(part).push_back('\0');
   }
   return text + "END";
@@ -36,9 +36,10 @@ TEST(SplitCapture, RefusesWhatIsTorn) {
 }
 
 TEST(BashDialect, KeepsVariablesButNotTheShellsOwn) {
-  const auto state = bash_dialect().read_capture(
+  const auto captured = bash_dialect().read_capture(
       capture("declare -x A=\"1\"\ndeclare -ir UID=\"0\"\ndeclare -- _=\"x\"\ndeclare -- __cove_s=\"0\"\n"), State{}, false);
-  ASSERT_TRUE(state);
+  ASSERT_TRUE(captured);
+  const State* state = &captured->state;
   EXPECT_NE(state->text.find("declare -x A=\"1\"\n"), std::string::npos);
   EXPECT_EQ(state->text.find("UID"), std::string::npos);
   EXPECT_EQ(state->text.find("declare -- __cove_s"), std::string::npos);
@@ -47,8 +48,9 @@ TEST(BashDialect, KeepsVariablesButNotTheShellsOwn) {
 }
 
 TEST(BashDialect, OptionsThatLockOutDoNotStay) {
-  const auto state = bash_dialect().read_capture(capture("", "errexit:nounset:pipefail:xtrace"), State{}, false);
-  ASSERT_TRUE(state);
+  const auto captured = bash_dialect().read_capture(capture("", "errexit:nounset:pipefail:xtrace"), State{}, false);
+  ASSERT_TRUE(captured);
+  const State* state = &captured->state;
   EXPECT_NE(state->text.find("set -o pipefail"), std::string::npos);
   EXPECT_NE(state->text.find("set +o braceexpand"), std::string::npos);
   for (const char* gone : {"-o errexit", "-o nounset", "-o xtrace"}) EXPECT_EQ(state->text.find(gone), std::string::npos);
@@ -58,16 +60,18 @@ TEST(BashDialect, ADirectoryForOneCommandLeavesTheSessionWhereItWas) {
   State before;
   before.cwd = "/home";
   before.text = "declare -x OLDPWD=\"/was\"\n";
-  const auto state = bash_dialect().read_capture(capture("declare -x OLDPWD=\"/home\"\n"), before, true);
-  ASSERT_TRUE(state);
+  const auto captured = bash_dialect().read_capture(capture("declare -x OLDPWD=\"/home\"\n"), before, true);
+  ASSERT_TRUE(captured);
+  const State* state = &captured->state;
   EXPECT_EQ(state->cwd, "/home");
   EXPECT_NE(state->text.find("OLDPWD=\"/was\""), std::string::npos);
   EXPECT_EQ(state->text.find("OLDPWD=\"/home\""), std::string::npos);
 }
 
 TEST(BashDialect, AliasesComeBehindFunctionsSoThatBodiesStayAsTheyAre) {
-  const auto state = bash_dialect().read_capture(capture(""), State{}, false);
-  ASSERT_TRUE(state);
+  const auto captured = bash_dialect().read_capture(capture(""), State{}, false);
+  ASSERT_TRUE(captured);
+  const State* state = &captured->state;
   EXPECT_LT(state->text.find("f () "), state->text.find("alias a='b'"));
   EXPECT_LT(state->text.find("alias a='b'"), state->text.find("shopt -s expand_aliases"));
 }

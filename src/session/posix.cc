@@ -7,14 +7,14 @@
 namespace cove::session {
 namespace {
 
-// dash and busybox take only one digit in front of or behind a redirection, so the saved capture descriptor is reached
-// by its path; that opens it anew, so it is appended to: the first shell of a session tells its state twice. `[`,
-// `printf` and the rest are builtins there; special builtins come before functions by POSIX.
+// dash and busybox take only one digit in front of or behind a redirection, so the saved capture descriptor is reached by
+// its path. That opens it anew, so it is appended to: the first shell of a session tells its state twice. `[`, `printf`
+// and the rest are builtins there; special builtins come before functions by POSIX.
 constexpr std::string_view kCapture =
     R"({ case ${__cove_f-} in "") __cove_s=$? __cove_o=$-; set +eux; unset -f printf pwd alias umask [; )"
     R"(__cove_f=/dev/fd/5; [ -e /dev/fd/5 ] || __cove_f=/dev/fd/10; )"
     R"({ printf '%s\0' "$__cove_s" "$__cove_o" ""; umask; printf '\0'; pwd -P || printf '%s\n' "$PWD"; printf '\0'; )"
-    R"(set; printf '\0%s\0' "$PWD"; export -p; printf '\0'; alias; printf '\0END'; } >>"$__cove_f";; esac; } >/dev/null 2>&1)";
+    R"(set; printf '\0%s\0' "$PWD"; export -p; printf '\0'; alias; printf '\0\0END'; } >>"$__cove_f";; esac; } >/dev/null 2>&1)";
 
 std::string make_program() {
   return std::string(R"({ . /dev/fd/3; } </dev/null >/dev/null 2>&1; printf r >&6; read -r __cove <&4 || exit 0; )"
@@ -22,9 +22,9 @@ std::string make_program() {
          std::string(kCapture) + R"(; exit "$__cove_s")";
 }
 
-constexpr std::array<std::string_view, 16> kNotKept{
-    "LINENO", "OPTIND",  "PPID",         "PS1",    "PS2",      "PS4",      "PWD",      "_",
-    "RANDOM", "SECONDS", "EPOCHSECONDS", "__cove", "__cove_f", "__cove_o", "__cove_s", "EPOCHREALTIME"};
+constexpr std::array<std::string_view, 16> kNotKept{"LINENO", "OPTIND",   "PPID",     "PS1",      "PS2",      "PS4",
+                                                    "PWD",    "_",        "RANDOM",   "SECONDS",  "EPOCHSECONDS",
+                                                    "__cove", "__cove_f", "__cove_o", "__cove_s", "EPOCHREALTIME"};
 
 bool is_kept(std::string_view name) {
   return is_identifier(name) && std::find(kNotKept.begin(), kNotKept.end(), name) == kNotKept.end();
@@ -63,17 +63,17 @@ class Posix : public Dialect {
       text.append("cd ").append(dash + quote_path(command.cwd)).append(" || exit 126; ");
     }
     if (command.last_status != 0) {
-      text.append("__cove(){ unset -f __cove; return ")
-          .append(std::to_string(command.last_status))
-          .append("; }; __cove; ");
+      text.append("__cove(){ unset -f __cove; return ").append(std::to_string(command.last_status)).append("; }; __cove; ");
     }
     return text.append(command.script).append("\n");
   }
 
-  std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
+  std::optional<Captured> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
     const auto parts = split_capture(capture);
     if (!parts) return std::nullopt;
-    State state;
+    Captured captured;
+    State& state = captured.state;
+    state.last_status = parse_status(parts->status);
     state.cwd = own_cwd ? before.cwd : std::string(without_newline(parts->cwd));
     // In a directory that was removed `pwd -P` says nothing; there are no functions to dump, so $PWD stands there.
     if (state.cwd.empty()) state.cwd = parts->functions;
@@ -90,10 +90,9 @@ class Posix : public Dialect {
       state.text.append(named ? "" : "alias ").append(entry.text).append("\n");
     }
     for (const char option : {'a', 'f', 'C'}) {
-      if (parts->options.find(option) != std::string_view::npos)
-        state.text.append("set -").append(1, option).append("\n");
+      if (parts->options.find(option) != std::string_view::npos) state.text.append("set -").append(1, option).append("\n");
     }
-    return state;
+    return captured;
   }
 
  private:
