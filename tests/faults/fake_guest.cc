@@ -39,7 +39,13 @@ void say_raw(GuestType type, std::uint32_t id, std::string_view payload) {
   say(out.view());
 }
 
+// Lives as long as the channel, as an honest guest does.
 void stay() {
+  char bytes[4096];
+  while (read(kChannel, bytes, sizeof(bytes)) > 0) {}
+}
+
+void stay_for_ever() {
   while (true) pause();
 }
 
@@ -78,6 +84,8 @@ const std::map<std::string, void (*)()> kLies = {
     {"ends-at-once", [] { _exit(0); }},
     {"crashes", [] { __builtin_trap(); }},
     {"says-nothing", stay},
+    {"does-not-go", [] { greet(), stay_for_ever(); }},
+    {"lies-and-does-not-go", [] { greet_and_wait(), noise(1 << 20), stay_for_ever(); }},
     {"noise-first", [] { noise(1 << 20), stay(); }},
     {"noise-after-hello", [] { greet(), noise(1 << 20), stay(); }},
     {"huge-length", [] { say(std::string("\xff\xff\xff\xff\x00\x00\x00\x00\x00\x00\x00\x00", 12)), stay(); }},

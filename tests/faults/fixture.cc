@@ -60,7 +60,7 @@ Truth ask(const std::string& name, const std::string& id) {
   return {};
 }
 
-void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids) {
+void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids, Seconds time) {
   const auto left = [&] {
     auto running = testing_helpers::processes_with_env(mark_of(name));
     for (const pid_t pid : pids) {
@@ -68,7 +68,7 @@ void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids
     }
     return running;
   };
-  EXPECT_TRUE(eventually([&] { return left().empty(); }, limit(3s))) << "still running:\n" << describe(left());
+  EXPECT_TRUE(eventually([&] { return left().empty(); }, limit(time))) << "still running:\n" << describe(left());
   const auto removed = Sandbox::remove(name, within(10s));
   EXPECT_TRUE(removed || removed.error().code == Errc::not_found) << removed.error().text();
 }

@@ -43,7 +43,7 @@ struct Truth {
 Truth ask(const std::string& name, const std::string& id);
 
 // Waits until nothing of the sandbox runs; says what does. Then forgets it, so that no file stays either.
-void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids);
+void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids, Seconds time = 3s);
 
 class Faults : public ::testing::Test {
  protected:

@@ -85,8 +85,20 @@ TEST_F(HostileClient, NoiseIsDropped) {
   }
 }
 
-TEST_F(HostileClient, AWrongVersionIsDropped) {
-  EXPECT_TRUE(drops(message(ClientType::hello, proto::Hello{.version = 999})));
+TEST_F(HostileClient, AWrongVersionIsToldAndNotServed) {
+  const UniqueFd socket = connect();
+  send_all(socket.get(),
+           message(ClientType::hello, proto::Hello{.version = 999}) + message(ClientType::list, proto::Text{}));
+  std::array<char, 65536> buffer;
+  std::string heard;
+  pollfd waiting{socket.get(), POLLIN, 0};
+  while (poll(&waiting, 1, 500) > 0) {
+    const ssize_t got = read(socket.get(), buffer.data(), buffer.size());
+    if (got <= 0) break;
+    heard.append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  EXPECT_NE(heard.find("version 999"), std::string::npos) << heard;
+  EXPECT_EQ(heard.find("["), std::string::npos) << "the list was served: " << heard;
 }
 
 TEST_F(HostileClient, ARequestBeforeHelloIsDropped) {
