@@ -73,6 +73,7 @@ class Command {
   } stdin;
   Deadline timeout = Deadline::never();
   std::uint64_t timeout_ms = 0;
+  bool overdue = false;  // its end was told without the guest's word
 
  private:
   std::uint64_t first_needed() const;  // by the slowest live reader

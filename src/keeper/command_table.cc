@@ -29,6 +29,8 @@ UniqueFd log_file(int directory, std::uint32_t number, OutputLog::FileUse use) {
   return UniqueFd(openat(directory, name.c_str(), flags, 0600));
 }
 
+constexpr std::chrono::seconds kReportTime{5};  // from the KILL to the guest's word about it
+
 std::uint64_t hash_of(const std::string& id) { return std::hash<std::string>{}(id); }
 
 std::string in_seconds(std::uint64_t ms) {
@@ -153,6 +155,7 @@ std::vector<proto::Outcome> CommandTable::list() const {
 void CommandTable::end(Command& command, Ending cause, std::string detail, std::uint32_t grace_ms) {
   if (command.end_because(cause, std::move(detail))) {
     guest_.send(GuestType::signal, command.number, proto::Signal{0, grace_ms});
+    overdue_.emplace(Clock::now() + std::chrono::milliseconds(grace_ms) + kReportTime, command.number);
   }
 }
 
@@ -255,9 +258,15 @@ Result<void> CommandTable::take(const proto::Message& message) {
 }
 
 Result<void> CommandTable::take_exited(Command& command, std::string_view payload) {
-  if (!command.running()) return fail(Errc::protocol, "the guest says twice that a command has ended");
   COVE_TRY(auto told, proto::decode<proto::Exited>(payload));
-  command.set_exited(std::move(told));
+  if (std::exchange(command.overdue, false)) return {};
+  if (!command.running()) return fail(Errc::protocol, "the guest says twice that a command has ended");
+  set_exited(command, std::move(told));
+  return {};
+}
+
+void CommandTable::set_exited(Command& command, proto::Exited exited_as) {
+  command.set_exited(std::move(exited_as));
   --running_;
   if (command.timeout_ms != 0) timeouts_.erase({command.timeout.at(), command.number});
   if (!command.passing) {
@@ -267,7 +276,19 @@ Result<void> CommandTable::take_exited(Command& command, std::string_view payloa
   }
   exited(command);
   command.wake_readers();
-  return {};
+}
+
+void CommandTable::declare_overdue() {
+  const auto now = Clock::now();
+  while (!overdue_.empty() && overdue_.begin()->first <= now) {
+    const auto found = by_number_.find(overdue_.begin()->second);
+    overdue_.erase(overdue_.begin());
+    if (found == by_number_.end() || !found->second->running()) continue;
+    found->second->overdue = true;
+    proto::Exited nothing_known;
+    nothing_known.exit_code = 125;
+    set_exited(*found->second, nothing_known);
+  }
 }
 
 void CommandTable::take_gone(Command& command) {
@@ -275,7 +296,7 @@ void CommandTable::take_gone(Command& command) {
     command.end_because(Ending::lost, "the guest lost it");
     proto::Exited nothing_known;
     nothing_known.exit_code = 125;
-    [[maybe_unused]] const auto told = take_exited(command, proto::encode(nothing_known));
+    set_exited(command, nothing_known);
   }
   const auto found = by_number_.find(command.number);
   CommandPtr kept = std::move(found->second);
@@ -314,6 +335,7 @@ void CommandTable::lose_all(const std::string& why) {
   auto all = std::move(by_number_);
   by_number_.clear();
   timeouts_.clear();
+  overdue_.clear();
   running_ = 0;
   for (auto& [number, command] : all) {
     const bool ran = command->running();
@@ -326,7 +348,8 @@ void CommandTable::lose_all(const std::string& why) {
 }
 
 Deadline CommandTable::next_deadline() const {
-  return timeouts_.empty() ? Deadline::never() : Deadline(timeouts_.begin()->first);
+  const auto first = [](const auto& set) { return set.empty() ? Deadline::never() : Deadline(set.begin()->first); };
+  return earlier(first(timeouts_), first(overdue_));
 }
 
 void CommandTable::tick() {
@@ -338,6 +361,7 @@ void CommandTable::tick() {
     Command& command = *found->second;
     end(command, Ending::timeout, "it ran longer than its limit of " + in_seconds(command.timeout_ms));
   }
+  declare_overdue();
 }
 
 }  // namespace cove::keeper

@@ -40,7 +40,8 @@ class CommandTable {
   Result<Started> find(const std::string& id);
   std::vector<proto::Outcome> list() const;
 
-  // Ends the whole tree; the outcome tells the first cause.
+  // Ends the whole tree; the outcome tells the first cause. A guest that does not report the end in time (it lies, or a
+  // process hangs in the kernel) does not keep the outcome from those who wait for it.
   void end(Command& command, proto::Ending cause, std::string detail, std::uint32_t grace_ms = 2000);
   Result<void> signal(Command& command, const proto::Signal& signal);
   void resize(Command& command, const proto::Resize& size);
@@ -76,6 +77,8 @@ class CommandTable {
   OutputLog make_log(const proto::Run& request, std::uint32_t number) const;
   Result<Command*> named_by(const proto::Message& message);
   Result<void> take_exited(Command& command, std::string_view payload);
+  void set_exited(Command& command, proto::Exited exited);
+  void declare_overdue();
   void take_gone(Command& command);
   void finish(CommandPtr command);
   void make_room();
@@ -90,6 +93,7 @@ class CommandTable {
   std::deque<CommandPtr> finished_;              // oldest first
   std::unordered_set<std::uint64_t> forgotten_;  // hashes of ids that only the journal knows
   std::set<std::pair<Clock::time_point, std::uint32_t>> timeouts_;
+  std::set<std::pair<Clock::time_point, std::uint32_t>> overdue_;  // when the end of what we end should long be known
   std::set<std::string> sessions_;
   std::string last_id_;
   std::uint32_t next_number_ = 1;
