@@ -21,7 +21,7 @@ struct Course {
 Course use(Sandbox& sandbox, Clock::time_point begin) {
   std::string output;
   const auto keep = [&](Stream, std::string_view bytes) { output += bytes.substr(0, 100); };
-  const auto end = sandbox.run({.script = "cat", .timeout = 2s}, {.output = keep, .stdin_bytes = "in"}, within(15s));
+  const auto end = sandbox.run({.script = "cat", .timeout = 300ms}, {.output = keep, .stdin_bytes = "in"}, within(15s));
   Course course;
   course.took = Clock::now() - begin;
   course.error = !end || end->ending == Ending::lost || end->ending == Ending::timeout;
