@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -218,13 +219,17 @@ void Tree::signal_group(int number) {
 void Tree::end(Clock::duration grace) {
   if (!report_) return;
   if (alone_) kill(reaper_, SIGKILL);
-  if (!ending_) {
-    ending_ = true;
-    os::signal_descendants(reaper_, SIGTERM);
-    os::signal_descendants(reaper_, SIGCONT);
-  }
   loop_.cancel(timer_);
-  timer_ = loop_.after(grace, [this] { kill_until_gone(); });
+  terminate(Clock::now() + grace);
+}
+
+// Each program gets one TERM. Looking once is not enough: a shell may be just about to start what it will wait for.
+void Tree::terminate(Clock::time_point kill_at) {
+  os::terminate_newcomers(reaper_, told_);
+  const auto left = kill_at - Clock::now();
+  if (left <= Clock::duration::zero()) return kill_until_gone();
+  const auto pause = std::min<Clock::duration>(left, std::chrono::milliseconds(20));
+  timer_ = loop_.after(pause, [this, kill_at] { terminate(kill_at); });
 }
 
 void Tree::kill_until_gone() {

@@ -17,6 +17,7 @@
 #include "guest/loop.h"
 #include "os/cgroup.h"
 #include "os/child.h"
+#include "os/descendants.h"
 #include "os/exec.h"
 
 namespace cove::guest {
@@ -61,6 +62,7 @@ class Tree {
   static Result<std::unique_ptr<Tree>> launch(Trees& trees, const std::function<void(int)>& reaper);
   void read_report();
   void handle_report(std::string_view report);
+  void terminate(Clock::time_point kill_at);
   void kill_until_gone();
   void reaper_gone();
 
@@ -73,7 +75,8 @@ class Tree {
   UniqueFd report_;
   std::string pending_;
   Events events_;
-  bool exited_ = false, ending_ = false, alone_ = false;
+  bool exited_ = false, alone_ = false;
+  std::set<os::Told> told_;  // got their TERM
   Loop::Timer timer_ = 0;
 };
 

@@ -24,6 +24,7 @@ struct Stat {
   char state = 'X';
   pid_t parent = 0;
   long threads = 0;
+  unsigned long stack = 0;  // where it starts: random at each exec
   bool living() const { return state != 'X' && (state != 'Z' || threads > 1); }
 };
 
@@ -46,8 +47,10 @@ Stat stat_of(pid_t pid) {
   Stat stat;
   if (name_end == std::string::npos) return stat;
   int parent = 0;
-  std::sscanf(text.c_str() + name_end + 1, " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld",
-              &stat.state, &parent, &stat.threads);
+  std::sscanf(text.c_str() + name_end + 1,
+              " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld"
+              " %*d %*u %*u %*d %*u %*u %*u %lu",
+              &stat.state, &parent, &stat.threads, &stat.stack);
   stat.parent = parent;
   return stat;
 }
@@ -130,6 +133,15 @@ std::vector<pid_t> descendants(pid_t root) {
 void signal_descendants(pid_t root, int signal) {
   const std::vector<pid_t> family = everything_below(root);
   for (const pid_t pid : family) signal_one(pid, root, family, signal);
+}
+
+void terminate_newcomers(pid_t root, std::set<Told>& told) {
+  const std::vector<pid_t> family = everything_below(root);
+  for (const pid_t pid : family) {
+    if (!told.insert({pid, stat_of(pid).stack}).second) continue;
+    signal_one(pid, root, family, SIGTERM);
+    signal_one(pid, root, family, SIGCONT);
+  }
 }
 
 Result<void> kill_descendants(pid_t root, Deadline deadline) {
