@@ -16,17 +16,15 @@ using proto::GuestType;
 // A file with a name, because a thousand finished commands may have one and descriptors are few. It lies in the record,
 // so whoever clears that clears it too. A number of an earlier life of a persistent sandbox is taken over.
 UniqueFd log_file(int directory, std::uint32_t number, OutputLog::FileUse use) {
-  const std::string name = "logs/" + std::to_string(number);
+  if (use == OutputLog::FileUse::make) mkdirat(directory, "logs", 0700);
+  const UniqueFd logs(openat(directory, "logs", O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  const std::string name = std::to_string(number);
   if (use == OutputLog::FileUse::remove) {
-    unlinkat(directory, name.c_str(), 0);
+    unlinkat(logs.get(), name.c_str(), 0);
     return UniqueFd();
   }
-  int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
-  if (use == OutputLog::FileUse::make) {
-    mkdirat(directory, "logs", 0700);
-    flags |= O_CREAT | O_TRUNC;
-  }
-  return UniqueFd(openat(directory, name.c_str(), flags, 0600));
+  const int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | (use == OutputLog::FileUse::make ? O_CREAT | O_TRUNC : 0);
+  return UniqueFd(openat(logs.get(), name.c_str(), flags, 0600));
 }
 
 constexpr std::chrono::seconds kReportTime{5};  // from the KILL to the guest's word about it
