@@ -59,10 +59,26 @@ int Guest::run() {
     flush_channel();
     for (const ShellUse& use : std::exchange(to_prepare_, {})) use.session->prepare(use.plumbing, use.moment);
   }
+  say_goodbye();
   commands_.clear();
   sessions_.clear();
   [[maybe_unused]] const auto ended = os::kill_descendants(getpid(), Deadline::after(std::chrono::seconds(5)));
   return broken_ ? 1 : 0;
+}
+
+// A moment to put things in order: a profile that is cut off in the middle may leave its locks behind.
+void Guest::say_goodbye() {
+  const Deadline deadline = Deadline::after(std::chrono::milliseconds(500));
+  std::set<os::Told> told;
+  while (!deadline.passed()) {
+    std::size_t left = 0;
+    for (const pid_t reaper : trees_.reapers) {
+      os::terminate_newcomers(reaper, told);
+      left += os::descendants(reaper).size();
+    }
+    if (left == 0) return;
+    usleep(1000);
+  }
 }
 
 void Guest::read_channel() {

@@ -32,6 +32,7 @@ class Guest : private Command::Host {
   }
   int out_fd() const { return out_ ? out_.get() : in_.get(); }
 
+  void say_goodbye();
   void read_channel();
   void flush_channel();
   void reap();

@@ -38,9 +38,11 @@ std::string read_memfd(int fd, std::size_t from) {
   return content;
 }
 
-// The rest of the environment travels in the state; these cannot be written as shell text.
-std::vector<std::string> odd_names(const std::vector<std::string>& env) {
-  std::vector<std::string> odd;
+// The environment travels in the state; here is only what cannot be written as shell text, and what bash would otherwise
+// look up at its start, which costs more than all the rest (the state then says whether these are exported).
+std::vector<std::string> process_environment(const std::vector<std::string>& env, const std::string& shell) {
+  const std::string home = os::find_env(env, "HOME");
+  std::vector<std::string> odd{"HOME=" + (home.empty() ? "/" : home), "SHELL=" + shell, "PATH=/usr/bin:/bin"};
   for (const std::string& entry : env) {
     const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
     if (!session::is_identifier(name) && name.substr(0, 10) != "BASH_FUNC_") odd.push_back(entry);
@@ -98,7 +100,7 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
   os::ExecSpec spec;
   spec.program = config_.program;
   spec.argv = config_.dialect->argv();
-  spec.env = odd_names(config_.env);
+  spec.env = process_environment(config_.env, config_.program);
   spec.cwd = state_.cwd;
   spec.nearest_cwd = true;
   spec.umask = state_.umask;

@@ -34,16 +34,14 @@ void report(int fd, ReportKind kind, int first, int second, const std::string& t
 volatile std::sig_atomic_t parent_is_gone = 0;
 void note_parent_gone(int) { parent_is_gone = 1; }
 
-// The guest's death must not be missed between fork and prctl.
+// What is sent to a whole group or by a wrong guess must not end it. The guest's death must not be missed between fork
+// and prctl.
 void become_reaper(pid_t guest) {
-  os::reset_signals();
   struct sigaction action{};
   action.sa_handler = note_parent_gone;  // no SA_RESTART: waitid must return
   sigaction(SIGUSR1, &action, nullptr);
-  signal(SIGTERM, SIG_IGN);
-  signal(SIGHUP, SIG_IGN);
-  signal(SIGINT, SIG_IGN);
-  signal(SIGPIPE, SIG_IGN);
+  os::disregard_signal(SIGTERM);
+  os::disregard_signal(SIGINT);
   prctl(PR_SET_NAME, "cove-reaper");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGUSR1);
@@ -114,6 +112,7 @@ Result<std::unique_ptr<Tree>> Tree::launch(Trees& trees, const std::function<voi
 }
 
 Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, os::ExecSpec spec) {
+  spec.signals_are_clean = true;  // main() sees to that
   std::optional<os::Cgroup> cgroup;
   if (!trees.cgroup.empty()) {
     COVE_TRY(cgroup, os::Cgroup::make(trees.cgroup, "command-" + std::to_string(++trees.last_cgroup)));

@@ -38,7 +38,9 @@ Family make_family(const std::string& script) {
 
 TEST(Descendants, ChildrenAndGrandchildrenAreFound) {
   const Family family = make_family("(sleep 100 & sleep 100 & echo x >&3; wait) & wait");
-  EXPECT_EQ(descendants(family.shell.pid()).size(), 3U);
+  const auto below = descendants(family.shell.pid());
+  EXPECT_EQ(below.size(), 3U);
+  for (const pid_t pid : below) kill(pid, SIGKILL);
 }
 
 TEST(Descendants, AProcessWithoutChildrenHasNone) {

@@ -97,9 +97,20 @@ void close_other_fds(const std::vector<FdGift>& keep, int also_keep) {
 void reset_signals() {
   constexpr std::array<unsigned long, 8> default_action{};
   for (int sig = 1; sig < NSIG; ++sig) syscall(SYS_rt_sigaction, sig, default_action.data(), nullptr, NSIG / 8);
+  unblock_signals();
+}
+
+void unblock_signals() {
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+void disregard_signal(int signal) {
+  struct sigaction action{};
+  action.sa_handler = [](int) {};
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
 }
 
 PreparedExec::PreparedExec(const ExecSpec& spec)
@@ -155,7 +166,8 @@ void PreparedExec::run(int error_fd) const {
   }
   if (!entered) return give_up();
   if (spec_.umask >= 0) ::umask(static_cast<mode_t>(spec_.umask));
-  reset_signals();
+  if (spec_.signals_are_clean) unblock_signals();
+  else reset_signals();
   step = Step::exec;
   int most_telling = ENOENT;
   for (const std::string& path : candidates_) {

@@ -27,6 +27,7 @@ struct ExecSpec {
   std::vector<FdGift> fds;
   bool new_session = false;           // setsid
   bool controlling_terminal = false;  // descriptor 0 becomes it (after setsid)
+  bool signals_are_clean = false;     // the caller ignores none (handlers do not survive exec), so none must be reset
   int cgroup_procs = -1;              // the cgroup.procs to enter, lent
   int umask = -1;                     // -1 keeps
   bool switch_user = false;
@@ -64,5 +65,9 @@ void close_other_fds(const std::vector<FdGift>& keep, int also_keep);
 
 // In a child: default dispositions, empty mask.
 void reset_signals();
+void unblock_signals();
+
+// Takes the signal without effect. Unlike SIG_IGN this ends with exec, so that children need no reset.
+void disregard_signal(int signal);
 
 }  // namespace cove::os

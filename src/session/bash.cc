@@ -71,7 +71,7 @@ std::vector<std::string_view> split_words(std::string_view text) {
 
 // Aliases stay off until everything else is parsed, or they would be expanded inside the functions' bodies.
 std::string shopt_text(std::string_view bashopts) {
-  std::string text = "\\builtin shopt -u ${BASHOPTS//:/ }\n\\builtin shopt -s";
+  std::string text = "declare +x HOME SHELL PATH\n\\builtin shopt -u ${BASHOPTS//:/ }\n\\builtin shopt -s";
   for (const std::string_view word : split_words(bashopts)) {
     if (word != "expand_aliases") text.append(" ").append(word);
   }
@@ -121,7 +121,7 @@ class Bash : public Dialect {
   const std::vector<std::string>& argv() const override { return argv_; }
 
   std::string begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const override {
-    std::string text;
+    std::string text = "declare +x HOME SHELL PATH\n";
     for (const std::string& entry : env) {
       const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
       if (!is_identifier(name) || contains(kNotKept, name)) continue;

@@ -23,6 +23,8 @@ class Cli : public testing::Test {
     std::filesystem::create_directory(directory_ + "/work");
     setenv("COVE_HOME", (directory_ + "/home").c_str(), 1);
     setenv("XDG_CONFIG_HOME", (directory_ + "/config").c_str(), 1);
+    // A home of its own: the start-up files of whoever runs the tests must not decide how they go.
+    setenv("HOME", (directory_ + "/work").c_str(), 1);
     setenv("PATH", (COVE_TEST_PROGRAM_DIR ":" + original_path()).c_str(), 1);
     setenv("TEST_DIR", (directory_ + "/work").c_str(), 1);
   }
