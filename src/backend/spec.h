@@ -7,20 +7,22 @@
 
 namespace cove {
 
-// What a sandbox is asked to be. Empty and zero mean "the backend's default"; anything else must be honoured or refused.
+// What a sandbox is asked to be. Empty and zero mean "the backend's default"; anything else must be honoured or
+// refused.
 struct SandboxSpec {
   std::string name;
   std::string backend = "local";
   std::string image, net, cwd;
-  std::vector<std::pair<std::string, std::string>> env;  // the final environment: base, -e and forwarded, already filtered
-  std::vector<std::string> env_names_forwarded;          // their values are never written to disk
-  std::vector<std::string> volumes;                      // HOST:INSIDE[:ro]
+  std::vector<std::pair<std::string, std::string>>
+      env;                                       // the final environment: base, -e and forwarded, already filtered
+  std::vector<std::string> env_names_forwarded;  // their values are never written to disk
+  std::vector<std::string> volumes;              // HOST:INSIDE[:ro]
   double cpus = 0;
   std::uint64_t memory_bytes = 0, disk_bytes = 0;
   std::uint32_t pids = 0;
-  std::uint64_t timeout_ms = 0;       // default for each command
-  std::uint64_t idle_timeout_ms = 0;  // 0: none
-  std::uint64_t max_duration_ms = 0;  // 0: none
+  std::uint64_t timeout_ms = 0;                           // default for each command
+  std::uint64_t idle_timeout_ms = 0;                      // 0: none
+  std::uint64_t max_duration_ms = 0;                      // 0: none
   std::uint64_t log_cap_bytes = std::uint64_t{64} << 20;  // kept per command
   bool persistent = false;
   bool login = true;   // sessions read the login start-up files

@@ -18,7 +18,7 @@ class Command {
   class Host {
    public:
     virtual ~Host() = default;
-    virtual ByteQueue& channel() = 0;        // frames for the keeper
+    virtual ByteQueue& channel() = 0;          // frames for the keeper
     virtual bool channel_is_full() const = 0;  // then nothing is read; resume() follows
     virtual void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) = 0;
     virtual void command_gone(std::uint32_t id) = 0;  // the Command is destroyed soon after, not in this call
@@ -27,11 +27,11 @@ class Command {
   Command(Loop& loop, Host& host, std::uint32_t id) : loop_(loop), host_(host), id_(id) {}
   ~Command();
 
-  void wait_for(Session& session) { waiting_ = &session; }                // until one of these is called:
-  void adopt(Process process);                                            // a program or file work
+  void wait_for(Session& session) { waiting_ = &session; }                   // until one of these is called:
+  void adopt(Process process);                                               // a program or file work
   void adopt(std::unique_ptr<Shell> shell, Session& session, bool own_cwd);  // a session's shell
-  void adopt_socket(UniqueFd socket);                                     // both directions
-  void refuse(const Error& error, int exit_code = 125);                   // it could not be started
+  void adopt_socket(UniqueFd socket);                                        // both directions
+  void refuse(const Error& error, int exit_code = 125);                      // it could not be started
 
   void stdin_data(std::string_view bytes);
   void stdin_eof();

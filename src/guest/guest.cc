@@ -116,8 +116,10 @@ void Guest::flush_channel() {
   if (wanted == out_watched_) return;
   out_watched_ = wanted;
   if (!out_) return loop_.change(in_.get(), wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
-  if (wanted) loop_.watch(out_.get(), EPOLLOUT, [](std::uint32_t) {});
-  else loop_.forget(out_.get());
+  if (wanted)
+    loop_.watch(out_.get(), EPOLLOUT, [](std::uint32_t) {});
+  else
+    loop_.forget(out_.get());
 }
 
 // Reapers that have ended, and whatever else a subreaper inherits.
@@ -250,16 +252,23 @@ Session& Guest::session(const std::string& name) {
 
 Result<void> Guest::start_script(Command& command, std::uint32_t id, const proto::Start& start) {
   if (config_.dialect == nullptr) {
-    return fail(Errc::unsupported, "run a shell command: there is no bash or sh in the sandbox; use `cove exec` with a program");
+    return fail(Errc::unsupported,
+                "run a shell command: there is no bash or sh in the sandbox; use `cove exec` with a program");
   }
-  if (start.script.find('\0') != std::string::npos) return fail(Errc::invalid, "a shell command cannot hold a NUL byte");
+  if (start.script.find('\0') != std::string::npos)
+    return fail(Errc::invalid, "a shell command cannot hold a NUL byte");
   Session& session = this->session(start.session);
   const Plumbing plumbing{start.with_stdin, start.split, start.pty, start.rows, start.columns};
   command.wait_for(session);
-  session.run({.id = id, .script = start.script, .cwd = start.cwd, .plumbing = plumbing,
+  session.run({.id = id,
+               .script = start.script,
+               .cwd = start.cwd,
+               .plumbing = plumbing,
                .started = [&command, &session, own_cwd = !start.cwd.empty()](Result<std::unique_ptr<Shell>> shell) {
-                 if (shell) command.adopt(std::move(*shell), session, own_cwd);
-                 else command.refuse(shell.error());
+                 if (shell)
+                   command.adopt(std::move(*shell), session, own_cwd);
+                 else
+                   command.refuse(shell.error());
                }});
   return {};
 }
@@ -267,7 +276,8 @@ Result<void> Guest::start_script(Command& command, std::uint32_t id, const proto
 // ~ is the home inside; a relative path starts at the sandbox's own directory.
 std::string Guest::directory_for(const proto::Start& start) const {
   if (start.cwd.empty()) return config_.cwd;
-  if (start.cwd == "~" || start.cwd.compare(0, 2, "~/") == 0) return os::find_env(config_.env, "HOME") + start.cwd.substr(1);
+  if (start.cwd == "~" || start.cwd.compare(0, 2, "~/") == 0)
+    return os::find_env(config_.env, "HOME") + start.cwd.substr(1);
   return start.cwd[0] == '/' ? start.cwd : config_.cwd + "/" + start.cwd;
 }
 
@@ -293,11 +303,14 @@ Result<void> Guest::start_program(Command& command, const proto::Start& start) {
 Result<void> Guest::start_file(Command& command, const proto::Start& start) {
   const std::string directory = directory_for(start);
   const proto::FileRequest& request = start.file;
-  COVE_TRY(Process process, start_work(trees_, [&](int in, int out) {
-    [[maybe_unused]] const int entered = chdir(directory.c_str());
-    const FileOutcome outcome = run_file_request(request, in, out);
-    return Error{outcome.error, outcome.error_text};
-  }, start.with_stdin));
+  COVE_TRY(Process process, start_work(
+                                trees_,
+                                [&](int in, int out) {
+                                  [[maybe_unused]] const int entered = chdir(directory.c_str());
+                                  const FileOutcome outcome = run_file_request(request, in, out);
+                                  return Error{outcome.error, outcome.error_text};
+                                },
+                                start.with_stdin));
   command.adopt(std::move(process));
   return {};
 }
@@ -325,9 +338,11 @@ Result<void> Guest::restore(const proto::SessionState& saved) {
   COVE_TRY(const auto state, proto::decode<SavedState>(saved.state));
   if (config_.dialect == nullptr || state.dialect != config_.dialect->name()) return {};  // another shell: begins anew
   const std::string name = saved.session == "default" ? "" : saved.session;
-  sessions_[name] = std::make_unique<Session>(
-      trees_, config_, session::State{.cwd = state.cwd, .umask = static_cast<int>(state.umask & 0777U),
-                                     .last_status = state.last_status, .text = state.text});
+  sessions_[name] = std::make_unique<Session>(trees_, config_,
+                                              session::State{.cwd = state.cwd,
+                                                             .umask = static_cast<int>(state.umask & 0777U),
+                                                             .last_status = state.last_status,
+                                                             .text = state.text});
   return {};
 }
 

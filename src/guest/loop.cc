@@ -6,7 +6,9 @@
 namespace cove::guest {
 namespace {
 
-std::uint64_t tag(int fd, std::uint32_t generation) { return (std::uint64_t{generation} << 32) | static_cast<std::uint32_t>(fd); }
+std::uint64_t tag(int fd, std::uint32_t generation) {
+  return (std::uint64_t{generation} << 32) | static_cast<std::uint32_t>(fd);
+}
 
 }  // namespace
 

@@ -76,11 +76,11 @@ Result<Process> start_work(Trees& trees, const FileWork& work, bool with_stdin) 
   Process process;
   COVE_TRY(ChildEnds child, make_pipes(process, {.with_stdin = with_stdin}));
   COVE_TRY(process.tree, Tree::start(trees, [&] {
-    process.input.reset();
-    process.out.reset();
-    signal(SIGPIPE, SIG_IGN);
-    return work(child.in.get(), child.out.get());
-  }));
+             process.input.reset();
+             process.out.reset();
+             signal(SIGPIPE, SIG_IGN);
+             return work(child.in.get(), child.out.get());
+           }));
   return process;
 }
 

@@ -10,8 +10,9 @@ namespace cove::guest {
 
 // How the standard descriptors are made.
 struct Plumbing {
-  bool with_stdin = false;  // a pipe; otherwise /dev/null, which programs that look at their stdin take as "nothing there"
-  bool split = false;       // stderr has a pipe of its own
+  bool with_stdin =
+      false;           // a pipe; otherwise /dev/null, which programs that look at their stdin take as "nothing there"
+  bool split = false;  // stderr has a pipe of its own
   bool pty = false;
   std::uint16_t rows = 24, columns = 80;
 
@@ -31,8 +32,8 @@ struct Process {
 
 // Adds descriptors 0, 1 and 2 to the spec and starts it.
 Result<Process> start_process(Trees& trees, os::ExecSpec spec, const Plumbing& plumbing);
-// The same for a piece of work of our own, which gets the child's ends of stdin and stdout. The caller's ends are closed
-// in it by its exit at the latest.
+// The same for a piece of work of our own, which gets the child's ends of stdin and stdout. The caller's ends are
+// closed in it by its exit at the latest.
 using FileWork = std::function<Error(int in, int out)>;
 Result<Process> start_work(Trees& trees, const FileWork& work, bool with_stdin);
 

@@ -38,8 +38,8 @@ std::string read_memfd(int fd, std::size_t from) {
   return content;
 }
 
-// The environment travels in the state; here is only what cannot be written as shell text, and what bash would otherwise
-// look up at its start, which costs more than all the rest (the state then says whether these are exported).
+// The environment travels in the state; here is only what cannot be written as shell text, and what bash would
+// otherwise look up at its start, which costs more than all the rest (the state then says whether these are exported).
 std::vector<std::string> process_environment(const std::vector<std::string>& env, const std::string& shell) {
   const std::string home = os::find_env(env, "HOME");
   std::vector<std::string> odd{"HOME=" + (home.empty() ? "/" : home), "SHELL=" + shell, "PATH=/usr/bin:/bin"};
@@ -104,8 +104,10 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
   spec.cwd = state_.cwd;
   spec.nearest_cwd = true;
   spec.umask = state_.umask;
-  spec.fds = {{state.get(), session::kStateFd}, {go_in.get(), session::kGoFd},
-              {shell->capture.get(), session::kCaptureFd}, {ready_out.get(), session::kReadyFd},
+  spec.fds = {{state.get(), session::kStateFd},
+              {go_in.get(), session::kGoFd},
+              {shell->capture.get(), session::kCaptureFd},
+              {ready_out.get(), session::kReadyFd},
               {shell->command.get(), session::kCommandFd}};
   COVE_TRY(shell->process, start_process(trees_, std::move(spec), plumbing));
   watch_ready(*shell);
@@ -118,8 +120,10 @@ void Session::watch_ready(Shell& shell) {
     const bool ready = read(shell.news.get(), &byte, 1) == 1;
     loop_.forget(shell.news.get());
     loop_.cancel(shell.login_limit);
-    if (ready) on_ready(shell);
-    else if (shell.reads_login) login_failed();
+    if (ready)
+      on_ready(shell);
+    else if (shell.reads_login)
+      login_failed();
   });
   if (!shell.reads_login) return;
   shell.login_limit = loop_.after(kLoginLimit, [this] { login_failed(); });
@@ -131,8 +135,10 @@ void Session::on_ready(Shell& shell) {
   if (!shell.reads_login) return;
   const std::string capture = read_memfd(shell.capture.get(), 0);
   shell.capture_start = capture.size();
-  if (auto captured = config_.dialect->read_capture(capture, state_, true)) state_ = std::move(captured->state);
-  else state_.text = config_.dialect->begin(config_.env, config_.cwd, false);
+  if (auto captured = config_.dialect->read_capture(capture, state_, true))
+    state_ = std::move(captured->state);
+  else
+    state_.text = config_.dialect->begin(config_.env, config_.cwd, false);
   state_.from_login = shell.reads_login = false;
   state_.last_status = 0;
   rest_later();
@@ -184,8 +190,8 @@ void Session::run(Request request) {
 }
 
 void Session::give(std::unique_ptr<Shell> shell, Request request) {
-  const std::string text = config_.dialect->command(
-      {.script = request.script, .cwd = request.cwd, .last_status = state_.last_status});
+  const std::string text =
+      config_.dialect->command({.script = request.script, .cwd = request.cwd, .last_status = state_.last_status});
   std::size_t done = 0;
   while (done < text.size()) {
     const ssize_t n = pwrite(shell->command.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));

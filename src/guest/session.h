@@ -19,8 +19,8 @@ struct Shell {
   Process process;
   UniqueFd go, command, capture, news;  // news: the other end of the ready pipe
   Plumbing plumbing;
-  std::uint64_t version = 0;        // of the session's state that it was given
-  std::size_t capture_start = 0;    // what a beginning shell told before the command comes first
+  std::uint64_t version = 0;      // of the session's state that it was given
+  std::size_t capture_start = 0;  // what a beginning shell told before the command comes first
   bool ready = false, reads_login = false;
   Loop::Timer login_limit = 0;
 };
@@ -29,8 +29,8 @@ class Session {
  public:
   struct Config {
     const session::Dialect* dialect = nullptr;
-    std::string program;            // the shell's path
-    std::vector<std::string> env;   // K=V, the sandbox's
+    std::string program;           // the shell's path
+    std::vector<std::string> env;  // K=V, the sandbox's
     std::string cwd;
     bool login = true;
     Clock::duration idle_shell = std::chrono::seconds(10);
@@ -81,8 +81,8 @@ class Session {
   session::State state_;
   std::uint64_t version_ = 1;
   std::vector<std::unique_ptr<Shell>> spares_;
-  std::size_t wanted_ = 1;     // how many spares
-  bool state_is_calm_ = true;  // the last command left it as it was
+  std::size_t wanted_ = 1;        // how many spares
+  bool state_is_calm_ = true;     // the last command left it as it was
   std::vector<Request> waiting_;  // for the login files
   Loop::Timer idle_ = 0;
 };

@@ -80,8 +80,10 @@ void run_program(const os::PreparedExec& exec, const os::ExecSpec& spec, int fd)
     _exit(1);
   }
   const auto started = os::PreparedExec::read_failure(ends[0], spec);
-  if (started) report(fd, ReportKind::started, main, 0);
-  else report(fd, ReportKind::failed, static_cast<int>(started.error().code), 0, started.error().message);
+  if (started)
+    report(fd, ReportKind::started, main, 0);
+  else
+    report(fd, ReportKind::failed, static_cast<int>(started.error().code), 0, started.error().message);
   os::close_other_fds({}, fd);
   for (const int standard : {0, 1, 2}) close(standard);
   reap_until_empty(started ? main : 0, fd);
@@ -128,8 +130,10 @@ Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, Work work) {
   auto tree = launch(trees, [&](int fd) {
     report(fd, ReportKind::started, getpid(), 0);
     const Error error = work();
-    if (!error.message.empty()) report(fd, ReportKind::failed, static_cast<int>(error.code), 0, error.message);
-    else report(fd, ReportKind::exited, 0, 0);
+    if (!error.message.empty())
+      report(fd, ReportKind::failed, static_cast<int>(error.code), 0, error.message);
+    else
+      report(fd, ReportKind::exited, 0, 0);
   });
   if (tree) (*tree)->alone_ = true;
   return tree;
@@ -192,8 +196,8 @@ void Tree::reaper_gone() {
   if (events_.gone) events_.gone();
 }
 
-// A reaper that was killed leaves its processes to the guest, which is a subreaper too: they are its descendants that are
-// not below a living reaper.
+// A reaper that was killed leaves its processes to the guest, which is a subreaper too: they are its descendants that
+// are not below a living reaper.
 void Tree::kill_strays() {
   const Deadline deadline = Deadline::after(std::chrono::seconds(2));
   for (std::size_t found = 1; found > 0 && !deadline.passed();) {

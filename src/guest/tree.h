@@ -1,10 +1,10 @@
 #pragma once
 
 // A command's processes. They run below a small process of their own, a subreaper forked from the guest: whatever the
-// command starts, however it detaches itself, stays a descendant of that reaper, so exactly these processes can be found
-// and ended, and nothing else. The reaper tells how the main process ended and goes away with the last of them. If the
-// guest dies, the reaper ends them all. Where a cgroup was delegated the command also has one of its own, for a kill that
-// no fork outruns.
+// command starts, however it detaches itself, stays a descendant of that reaper, so exactly these processes can be
+// found and ended, and nothing else. The reaper tells how the main process ended and goes away with the last of them.
+// If the guest dies, the reaper ends them all. Where a cgroup was delegated the command also has one of its own, for a
+// kill that no fork outruns.
 
 #include <functional>
 #include <memory>
@@ -26,9 +26,9 @@ namespace cove::guest {
 struct Trees {
   explicit Trees(Loop& the_loop) : loop(the_loop) {}
   Loop& loop;
-  std::string cgroup;           // a delegated cgroup v2 directory, or ""
+  std::string cgroup;  // a delegated cgroup v2 directory, or ""
   std::uint64_t last_cgroup = 0;
-  std::set<pid_t> reapers;      // that live
+  std::set<pid_t> reapers;  // that live
 };
 
 class Tree {

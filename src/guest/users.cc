@@ -15,8 +15,10 @@ std::vector<std::string> read_lines(const char* path) {
   std::array<char, 4096> buffer;
   for (ssize_t n = 0; fd && (n = read(fd.get(), buffer.data(), buffer.size())) > 0;) {
     for (ssize_t i = 0; i < n; ++i) {
-      if (buffer[static_cast<std::size_t>(i)] == '\n') lines.emplace_back();
-      else lines.back() += buffer[static_cast<std::size_t>(i)];
+      if (buffer[static_cast<std::size_t>(i)] == '\n')
+        lines.emplace_back();
+      else
+        lines.back() += buffer[static_cast<std::size_t>(i)];
     }
   }
   return lines;
@@ -25,8 +27,10 @@ std::vector<std::string> read_lines(const char* path) {
 std::vector<std::string> split(const std::string& line, char separator) {
   std::vector<std::string> fields(1);
   for (const char c : line) {
-    if (c == separator) fields.emplace_back();
-    else fields.back() += c;
+    if (c == separator)
+      fields.emplace_back();
+    else
+      fields.back() += c;
   }
   return fields;
 }
@@ -47,7 +51,8 @@ Result<void> become_user(os::ExecSpec& spec, const std::string& user) {
   bool found = false;
   for (const std::string& line : read_lines("/etc/passwd")) {
     const auto fields = split(line, ':');
-    if (fields.size() < 7 || (fields[0] != user && fields[2] != user) || !is_number(fields[2]) || !is_number(fields[3])) continue;
+    if (fields.size() < 7 || (fields[0] != user && fields[2] != user) || !is_number(fields[2]) || !is_number(fields[3]))
+      continue;
     name = fields[0];
     spec.uid = static_cast<uid_t>(std::stoul(fields[2]));
     spec.gid = static_cast<gid_t>(std::stoul(fields[3]));

@@ -166,8 +166,10 @@ void PreparedExec::run(int error_fd) const {
   }
   if (!entered) return give_up();
   if (spec_.umask >= 0) ::umask(static_cast<mode_t>(spec_.umask));
-  if (spec_.signals_are_clean) unblock_signals();
-  else reset_signals();
+  if (spec_.signals_are_clean)
+    unblock_signals();
+  else
+    reset_signals();
   step = Step::exec;
   int most_telling = ENOENT;
   for (const std::string& path : candidates_) {

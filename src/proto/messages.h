@@ -83,13 +83,14 @@ struct Start {
   std::string cwd;   // for this command only; "" is the session's or the sandbox's own; ~ is the home inside
   std::string user;  // argv: run as this user of the sandbox; "" is the sandbox's own
   FileRequest file;
-  bool with_stdin = false;        // stdin frames follow; otherwise /dev/null
-  bool split = false;             // stdout and stderr on two pipes instead of one
-  bool pty = false;               // a terminal of its own instead of pipes
+  bool with_stdin = false;  // stdin frames follow; otherwise /dev/null
+  bool split = false;       // stdout and stderr on two pipes instead of one
+  bool pty = false;         // a terminal of its own instead of pipes
   std::uint16_t rows = 24, columns = 80;
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
-    ar(s.kind, s.session, s.script, s.argv, s.env, s.cwd, s.user, s.file, s.with_stdin, s.split, s.pty, s.rows, s.columns);
+    ar(s.kind, s.session, s.script, s.argv, s.env, s.cwd, s.user, s.file, s.with_stdin, s.split, s.pty, s.rows,
+       s.columns);
   }
 };
 

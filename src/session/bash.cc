@@ -7,10 +7,10 @@
 namespace cove::session {
 namespace {
 
-// Writes the state to the capture descriptor. The first steps cannot be redefined by the command: an assignment turns on
-// posix mode, in which special builtins (set, trap, unset) come before functions; after that `builtin` is the real one,
-// and everything else is reached through it. Descriptor 5 is there again when bash has unwound the command's group, and
-// still put aside as 10 when a signal ended it in the middle.
+// Writes the state to the capture descriptor. The first steps cannot be redefined by the command: an assignment turns
+// on posix mode, in which special builtins (set, trap, unset) come before functions; after that `builtin` is the real
+// one, and everything else is reached through it. Descriptor 5 is there again when bash has unwound the command's
+// group, and still put aside as 10 when a signal ended it in the middle.
 constexpr std::string_view kCaptureHead =
     R"({ case ${__cove_f-} in "") __cove_s=$? __cove_o=$SHELLOPTS __cove_b=$BASHOPTS; POSIXLY_CORRECT=1; )"
     R"(\set +exuv; \trap - DEBUG ERR RETURN; \unset -f builtin; \unset -v POSIXLY_CORRECT; )";
@@ -23,11 +23,15 @@ constexpr std::string_view kCaptureTail =
 // `find_descriptor` sets __cove_f; `afterwards` says that the state is there, on the ready pipe.
 std::string capture_text(std::string_view find_descriptor, std::string_view afterwards) {
   std::string text(kCaptureHead);
-  return text.append(find_descriptor).append("; ").append(kCaptureTail).append(afterwards).append(" ;; esac; } >/dev/null 2>&1");
+  return text.append(find_descriptor)
+      .append("; ")
+      .append(kCaptureTail)
+      .append(afterwards)
+      .append(" ;; esac; } >/dev/null 2>&1");
 }
 
-// As the EXIT trap: after `exit` or `set -e` the group's descriptors are back; when a signal ends the shell in the middle
-// they are not, and the status is not final either.
+// As the EXIT trap: after `exit` or `set -e` the group's descriptors are back; when a signal ends the shell in the
+// middle they are not, and the status is not final either.
 std::string trap_action() {
   return capture_text("__cove_f=5; : >&5 || __cove_f=10", R"(case $__cove_f in 5) \builtin printf d >&6;; esac)");
 }
@@ -42,15 +46,51 @@ std::string make_program() {
 }
 
 // The shell's own: read-only, computed, or about this one process.
-constexpr std::array<std::string_view, 42> kNotKept{
-    "BASH", "BASHOPTS", "BASHPID", "BASH_ALIASES", "BASH_ARGC", "BASH_ARGV", "BASH_ARGV0", "BASH_CMDS", "BASH_COMMAND",
-    "BASH_EXECUTION_STRING", "BASH_LINENO", "BASH_LOADABLES_PATH", "BASH_SOURCE", "BASH_SUBSHELL", "BASH_TRAPSIG",
-    "BASH_VERSINFO", "BASH_VERSION", "BASH_XTRACEFD", "COMP_WORDBREAKS", "DIRSTACK", "EPOCHREALTIME", "EPOCHSECONDS",
-    "EUID", "FUNCNAME", "GROUPS", "HISTCMD", "LINENO", "PIPESTATUS", "POSIXLY_CORRECT", "PPID", "PWD", "RANDOM",
-    "SECONDS", "SHELLOPTS", "SRANDOM", "UID", "_", "__cove", "__cove_b", "__cove_f", "__cove_o", "__cove_s"};
+constexpr std::array<std::string_view, 42> kNotKept{"BASH",
+                                                    "BASHOPTS",
+                                                    "BASHPID",
+                                                    "BASH_ALIASES",
+                                                    "BASH_ARGC",
+                                                    "BASH_ARGV",
+                                                    "BASH_ARGV0",
+                                                    "BASH_CMDS",
+                                                    "BASH_COMMAND",
+                                                    "BASH_EXECUTION_STRING",
+                                                    "BASH_LINENO",
+                                                    "BASH_LOADABLES_PATH",
+                                                    "BASH_SOURCE",
+                                                    "BASH_SUBSHELL",
+                                                    "BASH_TRAPSIG",
+                                                    "BASH_VERSINFO",
+                                                    "BASH_VERSION",
+                                                    "BASH_XTRACEFD",
+                                                    "COMP_WORDBREAKS",
+                                                    "DIRSTACK",
+                                                    "EPOCHREALTIME",
+                                                    "EPOCHSECONDS",
+                                                    "EUID",
+                                                    "FUNCNAME",
+                                                    "GROUPS",
+                                                    "HISTCMD",
+                                                    "LINENO",
+                                                    "PIPESTATUS",
+                                                    "POSIXLY_CORRECT",
+                                                    "PPID",
+                                                    "PWD",
+                                                    "RANDOM",
+                                                    "SECONDS",
+                                                    "SHELLOPTS",
+                                                    "SRANDOM",
+                                                    "UID",
+                                                    "_",
+                                                    "__cove",
+                                                    "__cove_b",
+                                                    "__cove_f",
+                                                    "__cove_o",
+                                                    "__cove_s"};
 
 // What would lock a person out, or ends with its shell.
-constexpr std::array<std::string_view, 9> kOptionsNotKept{"errexit", "nounset", "xtrace",     "noexec", "verbose",
+constexpr std::array<std::string_view, 9> kOptionsNotKept{"errexit", "nounset", "xtrace",     "noexec",    "verbose",
                                                           "onecmd",  "history", "privileged", "restricted"};
 constexpr std::array<std::string_view, 3> kOptionsOnByDefault{"braceexpand", "hashall", "interactive-comments"};
 
@@ -128,18 +168,21 @@ class Bash : public Dialect {
       text.append("declare -x ").append(name).append("=").append(quote(entry.substr(name.size() + 1))).append("\n");
     }
     if (login) {
-      text += "if [[ -r /etc/profile ]]; then . /etc/profile; fi\n"
-              "if [[ -r ~/.bash_profile ]]; then . ~/.bash_profile; elif [[ -r ~/.bash_login ]]; then . ~/.bash_login; "
-              "elif [[ -r ~/.profile ]]; then . ~/.profile; fi\n";
+      text +=
+          "if [[ -r /etc/profile ]]; then . /etc/profile; fi\n"
+          "if [[ -r ~/.bash_profile ]]; then . ~/.bash_profile; elif [[ -r ~/.bash_login ]]; then . ~/.bash_login; "
+          "elif [[ -r ~/.profile ]]; then . ~/.profile; fi\n";
     }
-    text += "POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN EXIT; \\set +euxv; \\unset -f builtin; "
-            "\\unset -v POSIXLY_CORRECT\n";
+    text +=
+        "POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN EXIT; \\set +euxv; \\unset -f builtin; "
+        "\\unset -v POSIXLY_CORRECT\n";
     const std::string at = quote(cwd);
     text.append("[[ $PWD == ").append(at).append(" ]] || { \\builtin cd -P -- ").append(at);
     text += "; \\builtin unset -v OLDPWD; }\n";
     text.append("\\builtin shopt -s expand_aliases\n").append(trap_);
     // What the login files left is told at once, so that they are read only once.
-    if (login) text.append(capture_text("__cove_f=5", ":")).append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
+    if (login)
+      text.append(capture_text("__cove_f=5", ":")).append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
     return text;
   }
 

@@ -10,8 +10,10 @@ std::size_t find_end(std::string_view text, std::size_t at) {
   for (; at < text.size(); ++at) {
     const char c = text[at];
     if (quote != 0) {
-      if (c == '\\' && escapes) ++at;
-      else if (c == quote) quote = 0;
+      if (c == '\\' && escapes)
+        ++at;
+      else if (c == quote)
+        quote = 0;
     } else if (c == '\n') {
       return at;
     } else if (c == '\\') {

@@ -7,8 +7,10 @@ namespace cove::session {
 std::string quote(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) {
-    if (c == '\'') quoted += "'\\''";
-    else quoted += c;
+    if (c == '\'')
+      quoted += "'\\''";
+    else
+      quoted += c;
   }
   return quoted += '\'';
 }
@@ -17,7 +19,8 @@ std::string quote_path(std::string_view path) {
   if (path.empty() || path[0] != '~') return quote(path);
   const std::string_view tilde = path.substr(0, path.find('/'));
   const bool plain = std::all_of(tilde.begin() + 1, tilde.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
   });
   if (!plain) return quote(path);
   const std::string_view rest = path.substr(tilde.size());
@@ -26,8 +29,9 @@ std::string quote_path(std::string_view path) {
 
 std::optional<CaptureParts> split_capture(std::string_view capture) {
   CaptureParts parts;
-  for (std::string_view* part : {&parts.status, &parts.options, &parts.more_options, &parts.umask, &parts.cwd,
-                                 &parts.variables, &parts.functions, &parts.attributes, &parts.aliases, &parts.exit_trap}) {
+  for (std::string_view* part :
+       {&parts.status, &parts.options, &parts.more_options, &parts.umask, &parts.cwd, &parts.variables,
+        &parts.functions, &parts.attributes, &parts.aliases, &parts.exit_trap}) {
     const std::size_t end = capture.find('\0');
     if (end == std::string_view::npos) return std::nullopt;
     *part = capture.substr(0, end);

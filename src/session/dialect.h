@@ -1,11 +1,13 @@
 #pragma once
 
-// The shell contract, as texts: what a session's shell is started with, what it is told, and what it tells when it ends.
+// The shell contract, as texts: what a session's shell is started with, what it is told, and what it tells when it
+// ends.
 //
 // A shell is prepared before its command is known. It gets five descriptors:
 //
 //   3 kStateFd    a memfd with State::text; the shell loads it first
-//   6 kReadyFd    a pipe: kLoaded when that is done (and the command has provably not begun), kCaptured when the command
+//   6 kReadyFd    a pipe: kLoaded when that is done (and the command has provably not begun), kCaptured when the
+//   command
 //                 is over and its state written: what is left of the shell then is only its own end
 //   4 kGoFd       a pipe: the shell waits here; end of file instead of a line means that it is not needed
 //   7 kCommandFd  a memfd with the command's text, written before the go
@@ -13,12 +15,12 @@
 //
 // While the command runs all five are closed; the shell itself keeps what it still needs as saved, close-on-exec ones
 // (5 as 10, 6 as 11), so that nothing the command starts can see it. A user's function or alias of any name, xtrace,
-// verbose, DEBUG traps, closed descriptors or a broken PATH must not disturb any of this: only builtins are used, reached
-// through names that a session cannot keep.
+// verbose, DEBUG traps, closed descriptors or a broken PATH must not disturb any of this: only builtins are used,
+// reached through names that a session cannot keep.
 //
-// What is lost with a clear conscience: a command that replaces the EXIT trap *and* calls `exit` keeps no changes; `exec`
-// and `kill -9 $$` neither; a function named `builtin` lives only as long as its command; `set -v` followed by `exit` shows
-// the trap's text.
+// What is lost with a clear conscience: a command that replaces the EXIT trap *and* calls `exit` keeps no changes;
+// `exec` and `kill -9 $$` neither; a function named `builtin` lives only as long as its command; `set -v` followed by
+// `exit` shows the trap's text.
 
 #include <optional>
 #include <string>
@@ -55,8 +57,8 @@ class Dialect {
   virtual std::string begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const = 0;
   // What goes into kCommandFd.
   virtual std::string command(const CommandText& command) const = 0;
-  // What came out of kCaptureFd. nullopt: it is not whole, the session stays as it was. With `own_cwd` the command had a
-  // directory of its own, so the session's stays.
+  // What came out of kCaptureFd. nullopt: it is not whole, the session stays as it was. With `own_cwd` the command had
+  // a directory of its own, so the session's stays.
   virtual std::optional<Captured> read_capture(std::string_view capture, const State& before, bool own_cwd) const = 0;
 };
 

@@ -7,11 +7,12 @@
 namespace cove::session {
 namespace {
 
-std::string capture(const std::string& variables, const std::string& options = "braceexpand:hashall:interactive-comments",
+std::string capture(const std::string& variables,
+                    const std::string& options = "braceexpand:hashall:interactive-comments",
                     const std::string& more = "checkwinsize:expand_aliases") {
   std::string text;
-  for (const std::string& part : {std::string("3"), options, more, std::string("0027\n"), std::string("/x y\n"), variables,
-                                  std::string("f () \n{ \n    echo\n}\n"), std::string("declare -f f\n"),
+  for (const std::string& part : {std::string("3"), options, more, std::string("0027\n"), std::string("/x y\n"),
+                                  variables, std::string("f () \n{ \n    echo\n}\n"), std::string("declare -f f\n"),
                                   std::string("alias a='b'\n"), std::string("trap")}) {
     text.append(part).push_back('\0');
   }
@@ -37,7 +38,8 @@ TEST(SplitCapture, RefusesWhatIsTorn) {
 
 TEST(BashDialect, KeepsVariablesButNotTheShellsOwn) {
   const auto captured = bash_dialect().read_capture(
-      capture("declare -x A=\"1\"\ndeclare -ir UID=\"0\"\ndeclare -- _=\"x\"\ndeclare -- __cove_s=\"0\"\n"), State{}, false);
+      capture("declare -x A=\"1\"\ndeclare -ir UID=\"0\"\ndeclare -- _=\"x\"\ndeclare -- __cove_s=\"0\"\n"), State{},
+      false);
   ASSERT_TRUE(captured);
   const State* state = &captured->state;
   EXPECT_NE(state->text.find("declare -x A=\"1\"\n"), std::string::npos);
@@ -53,7 +55,8 @@ TEST(BashDialect, OptionsThatLockOutDoNotStay) {
   const State* state = &captured->state;
   EXPECT_NE(state->text.find("set -o pipefail"), std::string::npos);
   EXPECT_NE(state->text.find("set +o braceexpand"), std::string::npos);
-  for (const char* gone : {"-o errexit", "-o nounset", "-o xtrace"}) EXPECT_EQ(state->text.find(gone), std::string::npos);
+  for (const char* gone : {"-o errexit", "-o nounset", "-o xtrace"})
+    EXPECT_EQ(state->text.find(gone), std::string::npos);
 }
 
 TEST(BashDialect, ADirectoryForOneCommandLeavesTheSessionWhereItWas) {

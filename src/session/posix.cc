@@ -7,9 +7,9 @@
 namespace cove::session {
 namespace {
 
-// dash and busybox take only one digit in front of or behind a redirection, so the saved capture descriptor is reached by
-// its path. That opens it anew, so it is appended to: the first shell of a session tells its state twice. `[`, `printf`
-// and the rest are builtins there; special builtins come before functions by POSIX.
+// dash and busybox take only one digit in front of or behind a redirection, so the saved capture descriptor is reached
+// by its path. That opens it anew, so it is appended to: the first shell of a session tells its state twice. `[`,
+// `printf` and the rest are builtins there; special builtins come before functions by POSIX.
 constexpr std::string_view kCapture =
     R"({ case ${__cove_f-} in "") __cove_s=$? __cove_o=$-; set +eux; unset -f printf pwd alias umask [; )"
     R"(__cove_f=/dev/fd/5; [ -e /dev/fd/5 ] || __cove_f=/dev/fd/10; )"
@@ -22,9 +22,9 @@ std::string make_program() {
          std::string(kCapture) + R"(; exit "$__cove_s")";
 }
 
-constexpr std::array<std::string_view, 16> kNotKept{"LINENO", "OPTIND",   "PPID",     "PS1",      "PS2",      "PS4",
-                                                    "PWD",    "_",        "RANDOM",   "SECONDS",  "EPOCHSECONDS",
-                                                    "__cove", "__cove_f", "__cove_o", "__cove_s", "EPOCHREALTIME"};
+constexpr std::array<std::string_view, 16> kNotKept{
+    "LINENO", "OPTIND",  "PPID",         "PS1",    "PS2",      "PS4",      "PWD",      "_",
+    "RANDOM", "SECONDS", "EPOCHSECONDS", "__cove", "__cove_f", "__cove_o", "__cove_s", "EPOCHREALTIME"};
 
 bool is_kept(std::string_view name) {
   return is_identifier(name) && std::find(kNotKept.begin(), kNotKept.end(), name) == kNotKept.end();
@@ -63,7 +63,9 @@ class Posix : public Dialect {
       text.append("cd ").append(dash + quote_path(command.cwd)).append(" || exit 126; ");
     }
     if (command.last_status != 0) {
-      text.append("__cove(){ unset -f __cove; return ").append(std::to_string(command.last_status)).append("; }; __cove; ");
+      text.append("__cove(){ unset -f __cove; return ")
+          .append(std::to_string(command.last_status))
+          .append("; }; __cove; ");
     }
     return text.append(command.script).append("\n");
   }
@@ -90,7 +92,8 @@ class Posix : public Dialect {
       state.text.append(named ? "" : "alias ").append(entry.text).append("\n");
     }
     for (const char option : {'a', 'f', 'C'}) {
-      if (parts->options.find(option) != std::string_view::npos) state.text.append("set -").append(1, option).append("\n");
+      if (parts->options.find(option) != std::string_view::npos)
+        state.text.append("set -").append(1, option).append("\n");
     }
     return captured;
   }

@@ -9,8 +9,8 @@ namespace cove::session {
 struct State {
   std::string cwd;
   int umask = 022;
-  int last_status = 0;  // so that `$?` is what a person would see
-  std::string text;     // shell text that recreates the rest in a fresh shell of the same dialect
+  int last_status = 0;      // so that `$?` is what a person would see
+  std::string text;         // shell text that recreates the rest in a fresh shell of the same dialect
   bool from_login = false;  // `text` still has to read the start-up files: it may fail or hang, unlike a captured one
 };
 

@@ -27,6 +27,8 @@ std::string make_root() {
 
 Home::Home() : root_(make_root()), path_(root_ + "/state"), mark_("COVETEST_MARK=" + std::to_string(getpid()) + root_) {
   setenv("COVE_HOME", path_.c_str(), 1);
+  // The start-up files of whoever runs the tests must not decide how they go.
+  setenv("HOME", make_directory("home").c_str(), 1);
   setenv("COVE_PROGRAM", cove_program().c_str(), 1);
   setenv("COVE_GUEST", COVE_TEST_GUEST, 0);
 }
