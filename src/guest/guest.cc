@@ -21,12 +21,12 @@ using proto::GuestType;
 
 // In a session's saved form the shell text is only good for the dialect that wrote it.
 struct SavedState {
-  std::string dialect, cwd, text;
+  std::string dialect, cwd, variables, text;
   std::uint32_t umask = 022;
   std::int32_t last_status = 0;
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
-    ar(s.dialect, s.cwd, s.text, s.umask, s.last_status);
+    ar(s.dialect, s.cwd, s.variables, s.text, s.umask, s.last_status);
   }
 };
 
@@ -194,6 +194,7 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   if (hello.version != proto::kVersion || greeted_) return fail(Errc::protocol, "hello of another version");
   greeted_ = true;
   trees_.cgroup = hello.cgroup;
+  config_.unsaved = hello.unsaved;
   config_.env = hello.env;
   config_.cwd = hello.cwd.empty() ? os::find_env(hello.env, "HOME") : hello.cwd;
   if (config_.cwd.empty()) config_.cwd = "/";
@@ -325,8 +326,12 @@ void Guest::send_states(const std::string& only) {
   for (const auto& [name, session] : sessions_) {
     const session::State& state = session->state();
     if ((!only.empty() && name != only) || state.from_login) continue;
-    const SavedState saved{std::string(config_.dialect->name()), state.cwd, state.text,
-                           static_cast<std::uint32_t>(state.umask), state.last_status};
+    const SavedState saved{.dialect = std::string(config_.dialect->name()),
+                           .cwd = state.cwd,
+                           .variables = session::without_names(state.variables, config_.unsaved),
+                           .text = state.text,
+                           .umask = static_cast<std::uint32_t>(state.umask),
+                           .last_status = state.last_status};
     const proto::SessionState message{name.empty() ? "default" : name, proto::encode(saved)};
     proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::session_state), 0, proto::encode(message));
   }
@@ -337,13 +342,23 @@ void Guest::send_states(const std::string& only) {
 Result<void> Guest::restore(const proto::SessionState& saved) {
   COVE_TRY(const auto state, proto::decode<SavedState>(saved.state));
   if (config_.dialect == nullptr || state.dialect != config_.dialect->name()) return {};  // another shell: begins anew
-  const std::string name = saved.session == "default" ? "" : saved.session;
-  sessions_[name] = std::make_unique<Session>(trees_, config_,
-                                              session::State{.cwd = state.cwd,
-                                                             .umask = static_cast<int>(state.umask & 0777U),
-                                                             .last_status = state.last_status,
-                                                             .text = state.text});
+  session::State restored;
+  restored.cwd = state.cwd;
+  restored.umask = static_cast<int>(state.umask & 0777U);
+  restored.last_status = state.last_status;
+  restored.variables = state.variables + config_.dialect->begin(unsaved_environment(), "", false).variables;
+  restored.text = state.text;
+  session(saved.session == "default" ? "" : saved.session).restore(std::move(restored));
   return {};
+}
+
+std::vector<std::string> Guest::unsaved_environment() const {
+  std::vector<std::string> found;
+  for (const std::string& name : config_.unsaved) {
+    const std::string value = os::find_env(config_.env, name);
+    if (!value.empty()) found.push_back(name + "=" + value);
+  }
+  return found;
 }
 
 }  // namespace cove::guest

@@ -47,6 +47,7 @@ class Guest : private Command::Host {
   void send_states(const std::string& only);
   Result<void> restore(const proto::SessionState& saved);
   Session& session(const std::string& name);
+  std::vector<std::string> unsaved_environment() const;
   std::string directory_for(const proto::Start& start) const;
   void find_shell();
 

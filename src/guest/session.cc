@@ -53,13 +53,14 @@ std::vector<std::string> process_environment(const std::vector<std::string>& env
 }  // namespace
 
 Session::Session(Trees& trees, const Config& config) : trees_(trees), loop_(trees.loop), config_(config) {
-  state_.cwd = config.cwd;
-  state_.from_login = config.login;
-  state_.text = config.dialect->begin(config.env, config.cwd, config.login);
+  state_ = config.dialect->begin(config.env, config.cwd, config.login);
 }
 
-Session::Session(Trees& trees, const Config& config, session::State state)
-    : trees_(trees), loop_(trees.loop), config_(config), state_(std::move(state)) {}
+void Session::restore(session::State state) {
+  drop_spares();
+  state_ = std::move(state);
+  ++version_;
+}
 
 Session::~Session() { drop_spares(); }
 
@@ -87,7 +88,7 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
   shell->plumbing = plumbing;
   shell->version = version_;
   shell->reads_login = state_.from_login;
-  COVE_TRY(const UniqueFd state, make_memfd("cove-state", state_.text));
+  COVE_TRY(const UniqueFd state, make_memfd("cove-state", state_.variables + state_.text));
   COVE_TRY(shell->command, make_memfd("cove-command", ""));
   COVE_TRY(shell->capture, make_memfd("cove-capture", ""));
   std::array<int, 2> go{}, ready{};
@@ -138,7 +139,7 @@ void Session::on_ready(Shell& shell) {
   if (auto captured = config_.dialect->read_capture(capture, state_, true))
     state_ = std::move(captured->state);
   else
-    state_.text = config_.dialect->begin(config_.env, config_.cwd, false);
+    state_ = config_.dialect->begin(config_.env, config_.cwd, false);
   state_.from_login = shell.reads_login = false;
   state_.last_status = 0;
   rest_later();
@@ -148,8 +149,7 @@ void Session::on_ready(Shell& shell) {
 // A profile that exits, hangs or replaces the shell costs what it would have set, and nothing else.
 void Session::login_failed() {
   drop_spares();
-  state_.from_login = false;
-  state_.text = config_.dialect->begin(config_.env, config_.cwd, false);
+  state_ = config_.dialect->begin(config_.env, config_.cwd, false);
   ++version_;
   run_waiting();
 }
@@ -219,7 +219,7 @@ void Session::finish(Shell& shell, int status, bool own_cwd) {
   const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
   if (auto captured = config_.dialect->read_capture(capture, state_, own_cwd)) {
     const session::State& state = captured->state;
-    state_is_calm_ = state.text == state_.text && state.cwd == state_.cwd && state.umask == state_.umask;
+    state_is_calm_ = state.variables == state_.variables && state.text == state_.text && state.cwd == state_.cwd && state.umask == state_.umask;
     if (!state_is_calm_) ++version_;
     state_ = std::move(captured->state);
   }

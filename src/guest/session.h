@@ -32,6 +32,7 @@ class Session {
     std::string program;           // the shell's path
     std::vector<std::string> env;  // K=V, the sandbox's
     std::string cwd;
+    std::vector<std::string> unsaved;  // names whose values stay in memory
     bool login = true;
     Clock::duration idle_shell = std::chrono::seconds(10);
   };
@@ -44,10 +45,10 @@ class Session {
   };
 
   Session(Trees& trees, const Config& config);
-  Session(Trees& trees, const Config& config, session::State state);
   ~Session();
 
   const session::State& state() const { return state_; }
+  void restore(session::State state);  // goes on where another guest's session was
   // Starts the command at once, or when the login files have been read.
   void run(Request request);
   // Takes a command back that still waits for the login files. False: it does not wait (any more).

@@ -86,6 +86,7 @@ Result<void> Keeper::greet(Deadline deadline) {
   COVE_CHECK(commands_.remember());
   proto::KeeperHello hello;
   for (const auto& [key, value] : spec_.env) hello.env.push_back(key + "=" + value);
+  hello.unsaved = spec_.env_names_forwarded;
   hello.cwd = spec_.cwd;
   hello.login = spec_.login;
   guest_.send(GuestType::hello, 0, hello);

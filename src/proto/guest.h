@@ -53,6 +53,7 @@ inline constexpr std::uint32_t kStdinWindow = 256U << 10;
 struct KeeperHello {
   std::uint32_t version = kVersion;
   std::vector<std::string> env;          // the sandbox's whole environment
+  std::vector<std::string> unsaved;      // names in it whose values must not leave by session_state
   std::string cwd;                       // where sessions start
   std::uint32_t reconnect_ms = 0;        // how long to live on without a channel
   std::uint32_t idle_shell_ms = 10'000;  // a prepared shell that nobody uses is let go after this
@@ -60,7 +61,7 @@ struct KeeperHello {
   bool login = true;   // sessions read the login start-up files
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
-    ar(s.version, s.env, s.cwd, s.reconnect_ms, s.idle_shell_ms, s.cgroup, s.login);
+    ar(s.version, s.env, s.unsaved, s.cwd, s.reconnect_ms, s.idle_shell_ms, s.cgroup, s.login);
   }
 };
 

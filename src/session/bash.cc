@@ -38,7 +38,7 @@ std::string trap_action() {
 
 // One line, so that the command's first line is line 1 in messages. The `-t` is against a TMOUT in the session.
 std::string make_program() {
-  return std::string(R"(\builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
+  return std::string(R"(\builtin declare +x HOME SHELL PATH; \builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
                      R"(\builtin printf r >&6; \builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
                      R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )") +
          capture_text("__cove_f=10", R"(\builtin printf d >&11)") +
@@ -111,11 +111,13 @@ std::vector<std::string_view> split_words(std::string_view text) {
 
 // Aliases stay off until everything else is parsed, or they would be expanded inside the functions' bodies.
 std::string shopt_text(std::string_view bashopts) {
-  std::string text = "declare +x HOME SHELL PATH\n\\builtin shopt -u ${BASHOPTS//:/ }\n\\builtin shopt -s";
+  std::string words, list;
   for (const std::string_view word : split_words(bashopts)) {
-    if (word != "expand_aliases") text.append(" ").append(word);
+    if (word == "expand_aliases") continue;
+    words.append(" ").append(word);
+    list.append(list.empty() ? "" : ":").append(word);
   }
-  return text += '\n';
+  return "[[ $BASHOPTS == " + list + " ]] || { \\builtin shopt -u ${BASHOPTS//:/ }; \\builtin shopt -s" + words + "; }\n";
 }
 
 std::string set_text(std::string_view shellopts) {
@@ -146,7 +148,7 @@ std::string variables_text(std::string_view declared, const State& before, bool 
     if (contains(kNotKept, entry.name) || (own_cwd && entry.name == "OLDPWD")) continue;
     text.append(entry.text).append("\n");
   }
-  if (own_cwd) text.append(find_entry(before.text, "OLDPWD")).append("\n");
+  if (own_cwd) text.append(find_entry(before.variables, "OLDPWD")).append("\n");
   return text;
 }
 
@@ -160,12 +162,16 @@ class Bash : public Dialect {
   std::string_view name() const override { return "bash"; }
   const std::vector<std::string>& argv() const override { return argv_; }
 
-  std::string begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const override {
-    std::string text = "declare +x HOME SHELL PATH\n";
+  State begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const override {
+    State state;
+    state.cwd = cwd;
+    state.from_login = login;
+    std::string& text = state.text;
     for (const std::string& entry : env) {
       const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
       if (!is_identifier(name) || contains(kNotKept, name)) continue;
-      text.append("declare -x ").append(name).append("=").append(quote(entry.substr(name.size() + 1))).append("\n");
+      state.variables.append("declare -x ").append(name).append("=");
+      state.variables.append(quote(entry.substr(name.size() + 1))).append("\n");
     }
     if (login) {
       text +=
@@ -183,7 +189,7 @@ class Bash : public Dialect {
     // What the login files left is told at once, so that they are read only once.
     if (login)
       text.append(capture_text("__cove_f=5", ":")).append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
-    return text;
+    return state;
   }
 
   std::string command(const CommandText& command) const override {
@@ -207,7 +213,8 @@ class Bash : public Dialect {
     state.last_status = parse_status(parts->status);
     state.cwd = own_cwd ? before.cwd : std::string(without_newline(parts->cwd));
     state.umask = parse_umask(parts->umask, before.umask);
-    state.text = shopt_text(parts->more_options) + variables_text(parts->variables, before, own_cwd);
+    state.variables = variables_text(parts->variables, before, own_cwd);
+    state.text = shopt_text(parts->more_options);
     state.text.append(parts->functions).append(parts->attributes).append(trap_).append(parts->aliases);
     state.text += set_text(parts->options);
     if (contains(split_words(parts->more_options), "expand_aliases")) {

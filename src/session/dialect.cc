@@ -2,7 +2,17 @@
 
 #include <algorithm>
 
+#include "session/declarations.h"
+
 namespace cove::session {
+
+std::string without_names(std::string_view variables, const std::vector<std::string>& names) {
+  std::string kept;
+  for (const Declaration& entry : split_declarations(variables)) {
+    if (std::find(names.begin(), names.end(), entry.name) == names.end()) kept.append(entry.text).append("\n");
+  }
+  return kept;
+}
 
 std::string quote(std::string_view text) {
   std::string quoted = "'";

@@ -5,7 +5,7 @@
 //
 // A shell is prepared before its command is known. It gets five descriptors:
 //
-//   3 kStateFd    a memfd with State::text; the shell loads it first
+//   3 kStateFd    a memfd with State::variables and State::text; the shell loads it first
 //   6 kReadyFd    a pipe: kLoaded when that is done (and the command has provably not begun), kCaptured when the
 //   command
 //                 is over and its state written: what is left of the shell then is only its own end
@@ -53,8 +53,8 @@ class Dialect {
   virtual std::string_view name() const = 0;  // "bash" or "sh"
   // Arguments of the shell, the program's name first.
   virtual const std::vector<std::string>& argv() const = 0;
-  // The text of a session that begins: the environment (K=V), then the login files if asked for.
-  virtual std::string begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const = 0;
+  // The state of a session that begins: the environment (K=V), then the login files if asked for.
+  virtual State begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const = 0;
   // What goes into kCommandFd.
   virtual std::string command(const CommandText& command) const = 0;
   // What came out of kCaptureFd. nullopt: it is not whole, the session stays as it was. With `own_cwd` the command had
@@ -65,6 +65,8 @@ class Dialect {
 const Dialect& bash_dialect();
 const Dialect& posix_dialect();
 
+// The declarations without those of `names`.
+std::string without_names(std::string_view variables, const std::vector<std::string>& names);
 // 'it'\''s'
 std::string quote(std::string_view text);
 // For `cd`: quoted, but a leading ~ or ~user stays for the shell to expand.

@@ -40,19 +40,23 @@ class Posix : public Dialect {
   std::string_view name() const override { return "sh"; }
   const std::vector<std::string>& argv() const override { return argv_; }
 
-  std::string begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const override {
-    std::string text;
+  State begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const override {
+    State state;
+    state.cwd = cwd;
+    state.from_login = login;
+    std::string& text = state.text;
     for (const std::string& entry : env) {
       const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
       if (!is_kept(name)) continue;
-      text.append("export ").append(name).append("=").append(quote(entry.substr(name.size() + 1))).append("\n");
+      state.variables.append("export ").append(name).append("=");
+      state.variables.append(quote(entry.substr(name.size() + 1))).append("\n");
     }
     if (login) text += "[ ! -r /etc/profile ] || . /etc/profile\n[ ! -r ~/.profile ] || . ~/.profile\n";
     const std::string at = quote(cwd);
     text.append("set +eux\n[ \"$PWD\" = ").append(at).append(" ] || cd ").append(at).append(" || :\n");
     text += trap_;
     if (login) text.append(kCapture).append("\nunset __cove_f __cove_o __cove_s\n");
-    return text;
+    return state;
   }
 
   std::string command(const CommandText& command) const override {
@@ -81,10 +85,10 @@ class Posix : public Dialect {
     if (state.cwd.empty()) state.cwd = parts->functions;
     state.umask = parse_umask(parts->umask, before.umask);
     for (const Declaration& entry : split_declarations(parts->variables)) {
-      if (is_kept(entry.name)) state.text.append(entry.text).append("\n");
+      if (is_kept(entry.name)) state.variables.append(entry.text).append("\n");
     }
     for (const Declaration& entry : split_declarations(parts->attributes)) {
-      if (is_kept(entry.name)) state.text.append("export ").append(entry.name).append("\n");
+      if (is_kept(entry.name)) state.variables.append("export ").append(entry.name).append("\n");
     }
     state.text += trap_;
     for (const Declaration& entry : split_declarations(parts->aliases)) {
