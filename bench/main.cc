@@ -4,6 +4,7 @@
 //   --quick   a tenth of the rounds, for a first look
 
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
 #include "helpers/home.h"
@@ -44,7 +45,8 @@ int main(int argc, char** argv) {
     else
       return std::fprintf(stderr, "usage: cove-bench [--json] [--check] [--quick]\n"), 2;
   }
-  cove::testing_helpers::home();
+  // Login shells on both sides read the same start-up files: none but the machine's own.
+  setenv("HOME", cove::testing_helpers::home().make_directory("home").c_str(), 1);
   const auto rows = everything(effort);
   json ? print_json(rows) : print_table(rows);
   bool kept = true;
