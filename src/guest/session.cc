@@ -219,7 +219,8 @@ void Session::finish(Shell& shell, int status, bool own_cwd) {
   const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
   if (auto captured = config_.dialect->read_capture(capture, state_, own_cwd)) {
     const session::State& state = captured->state;
-    state_is_calm_ = state.variables == state_.variables && state.text == state_.text && state.cwd == state_.cwd && state.umask == state_.umask;
+    state_is_calm_ = state.variables == state_.variables && state.text == state_.text && state.cwd == state_.cwd &&
+                     state.umask == state_.umask;
     if (!state_is_calm_) ++version_;
     state_ = std::move(captured->state);
   }

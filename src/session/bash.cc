@@ -38,9 +38,10 @@ std::string trap_action() {
 
 // One line, so that the command's first line is line 1 in messages. The `-t` is against a TMOUT in the session.
 std::string make_program() {
-  return std::string(R"(\builtin declare +x HOME SHELL PATH; \builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
-                     R"(\builtin printf r >&6; \builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
-                     R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )") +
+  return std::string(
+             R"(\builtin declare +x HOME SHELL PATH; \builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
+             R"(\builtin printf r >&6; \builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
+             R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )") +
          capture_text("__cove_f=10", R"(\builtin printf d >&11)") +
          R"(; \builtin exit "$__cove_s"; } 5>&- 6>&- 3<&- 4<&- 7<&-)";
 }
@@ -117,7 +118,8 @@ std::string shopt_text(std::string_view bashopts) {
     words.append(" ").append(word);
     list.append(list.empty() ? "" : ":").append(word);
   }
-  return "[[ $BASHOPTS == " + list + " ]] || { \\builtin shopt -u ${BASHOPTS//:/ }; \\builtin shopt -s" + words + "; }\n";
+  return "[[ $BASHOPTS == " + list + " ]] || { \\builtin shopt -u ${BASHOPTS//:/ }; \\builtin shopt -s" + words +
+         "; }\n";
 }
 
 std::string set_text(std::string_view shellopts) {
