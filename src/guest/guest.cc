@@ -42,28 +42,33 @@ bool is_program(const std::string& path) { return access(path.c_str(), X_OK) == 
 
 }  // namespace
 
-Guest::Guest(UniqueFd in, UniqueFd out) : in_(std::move(in)), out_(std::move(out)), children_(watch_children()) {
+Guest::Guest(UniqueFd in, UniqueFd out, UniqueFd listener)
+    : children_(watch_children()),
+      channel_(loop_, std::move(in), std::move(out), std::move(listener),
+               {.message = [this](const proto::Message& message) { return handle(message); },
+                .room =
+                    [this] {
+                      for (auto& [id, command] : commands_) command->resume();
+                    }}) {
   // Orphans of a reaper that was killed come to us.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  for (const int fd : {in_.get(), out_fd()}) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
-  loop_.watch(in_.get(), EPOLLIN, [this](std::uint32_t) { read_channel(); });
   loop_.watch(children_.get(), EPOLLIN, [this](std::uint32_t) { reap(); });
 }
 
 Guest::~Guest() = default;
 
 int Guest::run() {
-  while (!closed_) {
+  while (!channel_.over()) {
     loop_.turn();
     sweep();
-    flush_channel();
+    channel_.flush();
     for (const ShellUse& use : std::exchange(to_prepare_, {})) use.session->prepare(use.plumbing, use.moment);
   }
   say_goodbye();
   commands_.clear();
   sessions_.clear();
   [[maybe_unused]] const auto ended = os::kill_descendants(getpid(), Deadline::after(std::chrono::seconds(5)));
-  return broken_ ? 1 : 0;
+  return channel_.broken() ? 1 : 0;
 }
 
 // A moment to put things in order: a profile that is cut off in the middle may leave its locks behind.
@@ -79,47 +84,6 @@ void Guest::say_goodbye() {
     if (left == 0) return;
     usleep(1000);
   }
-}
-
-void Guest::read_channel() {
-  const auto space = reader_.space();
-  const ssize_t n = read(in_.get(), space.data(), space.size());
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) {
-    closed_ = true;
-    return;
-  }
-  reader_.filled(static_cast<std::size_t>(n));
-  while (!closed_) {
-    auto message = reader_.next();
-    if (message && !*message) return;
-    if (!message || !handle(**message)) closed_ = broken_ = true;
-  }
-}
-
-void Guest::flush_channel() {
-  while (!out_queue_.empty()) {
-    const bool was_full = channel_is_full();
-    const ssize_t n = write(out_fd(), out_queue_.view().data(), out_queue_.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && errno == EAGAIN) break;
-    if (n <= 0) {
-      closed_ = true;
-      return;
-    }
-    out_queue_.consume(static_cast<std::size_t>(n));
-    if (was_full && !channel_is_full()) {
-      for (auto& [id, command] : commands_) command->resume();
-    }
-  }
-  const bool wanted = !out_queue_.empty();
-  if (wanted == out_watched_) return;
-  out_watched_ = wanted;
-  if (!out_) return loop_.change(in_.get(), wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
-  if (wanted)
-    loop_.watch(out_.get(), EPOLLOUT, [](std::uint32_t) {});
-  else
-    loop_.forget(out_.get());
 }
 
 // Reapers that have ended, and whatever else a subreaper inherits.
@@ -151,8 +115,12 @@ Result<void> Guest::handle(const proto::Message& message) {
     return on_start(message.id, start);
   }
   if (type == GuestType::ping) {
-    proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::pong), message.id, message.payload);
+    proto::append_message(channel_.out(), static_cast<std::uint8_t>(GuestType::pong), message.id, message.payload);
     return {};
+  }
+  if (type == GuestType::ack) {
+    COVE_TRY(const auto ack, proto::decode<proto::Ack>(message.payload));
+    return channel_.acknowledge(ack.received);
   }
   if (type == GuestType::session_state) {
     COVE_TRY(const auto asked, proto::decode<proto::SessionState>(message.payload));
@@ -191,7 +159,10 @@ Result<void> Guest::handle(const proto::Message& message) {
 }
 
 Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
-  if (hello.version != proto::kVersion || greeted_) return fail(Errc::protocol, "hello of another version");
+  if (hello.version != proto::kVersion || hello.resume != greeted_) {
+    return fail(Errc::protocol, "hello of another version, or out of turn");
+  }
+  if (hello.resume) return channel_.resume(hello.received, greeting());
   greeted_ = true;
   trees_.cgroup = hello.cgroup;
   config_.unsaved = hello.unsaved;
@@ -201,11 +172,15 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   config_.login = hello.login;
   config_.idle_shell = std::chrono::milliseconds(hello.idle_shell_ms);
   find_shell();
-  const std::string shell = config_.dialect == nullptr ? "" : std::string(config_.dialect->name());
-  const proto::GuestHello answer{.pid = static_cast<std::uint32_t>(getpid()), .shell = shell};
-  proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::hello), 0, proto::encode(answer));
+  channel_.may_reconnect(std::chrono::milliseconds(hello.reconnect_ms));
+  channel_.send_hello(greeting());
   if (config_.dialect != nullptr) shell_used(session(""), {}, Session::Moment::command_ended);
   return {};
+}
+
+proto::GuestHello Guest::greeting() const {
+  return {.pid = static_cast<std::uint32_t>(getpid()),
+          .shell = config_.dialect == nullptr ? "" : std::string(config_.dialect->name())};
 }
 
 // COVE_SHELL, else bash, else sh, along the sandbox's PATH and then where they always are.
@@ -333,9 +308,9 @@ void Guest::send_states(const std::string& only) {
                            .umask = static_cast<std::uint32_t>(state.umask),
                            .last_status = state.last_status};
     const proto::SessionState message{name.empty() ? "default" : name, proto::encode(saved)};
-    proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::session_state), 0, proto::encode(message));
+    proto::append_message(channel_.out(), static_cast<std::uint8_t>(GuestType::session_state), 0, proto::encode(message));
   }
-  proto::append_message(out_queue_, static_cast<std::uint8_t>(GuestType::session_state), 0,
+  proto::append_message(channel_.out(), static_cast<std::uint8_t>(GuestType::session_state), 0,
                         proto::encode(proto::SessionState{}));
 }
 

@@ -1,12 +1,14 @@
 #pragma once
 
 // The program inside a sandbox: starts processes, keeps sessions, moves files, believed by the keeper about nothing but
-// its bytes. One thread, one loop. When the channel closes it ends everything it started and returns.
+// its bytes. One thread, one loop. When the channel closes it ends everything it started and returns,
+// unless it was told to wait for the next one.
 
 #include <map>
 #include <memory>
 #include <set>
 
+#include "guest/channel.h"
 #include "guest/command.h"
 #include "guest/loop.h"
 #include "guest/session.h"
@@ -17,24 +19,21 @@ namespace cove::guest {
 
 class Guest : private Command::Host {
  public:
-  // An empty `out`: `in` is a socket for both directions.
-  Guest(UniqueFd in, UniqueFd out);
+  // As Channel takes them.
+  Guest(UniqueFd in, UniqueFd out, UniqueFd listener);
   ~Guest() override;
   // Until the channel closes. The exit code of the program: 0, or 1 after a protocol error.
   int run();
 
  private:
-  ByteQueue& channel() override { return out_queue_; }
-  bool channel_is_full() const override { return out_queue_.size() > kFullBytes; }
+  ByteQueue& channel() override { return channel_.out(); }
+  bool channel_is_full() const override { return channel_.is_full(); }
   void command_gone(std::uint32_t id) override { gone_.insert(id); }
   void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) override {
     to_prepare_.push_back({&session, plumbing, moment});
   }
-  int out_fd() const { return out_ ? out_.get() : in_.get(); }
 
   void say_goodbye();
-  void read_channel();
-  void flush_channel();
   void reap();
   void sweep();
   Result<void> handle(const proto::Message& message);
@@ -50,15 +49,13 @@ class Guest : private Command::Host {
   std::vector<std::string> unsaved_environment() const;
   std::string directory_for(const proto::Start& start) const;
   void find_shell();
-
-  static constexpr std::size_t kFullBytes = std::size_t{4} << 20;
+  proto::GuestHello greeting() const;
 
   Loop loop_;
   Trees trees_{loop_};
-  UniqueFd in_, out_, children_;
-  proto::MessageReader reader_;
-  ByteQueue out_queue_;
-  bool greeted_ = false, closed_ = false, broken_ = false, out_watched_ = false;
+  UniqueFd children_;
+  Channel channel_;
+  bool greeted_ = false;
   Session::Config config_;
   std::map<std::string, std::unique_ptr<Session>> sessions_;
   std::map<std::uint32_t, std::unique_ptr<Command>> commands_;

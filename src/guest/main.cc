@@ -1,16 +1,52 @@
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
 #include <csignal>
 #include <cstring>
 
 #include "guest/guest.h"
 #include "os/exec.h"
 
-// cove-guest [--stdio]: speaks proto/guest.h on descriptor 3, or on 0 and 1.
+namespace {
+
+using cove::UniqueFd;
+
+// Private: only the user that the guest runs as may connect.
+UniqueFd listen_at(const char* path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (std::strlen(path) >= sizeof(address.sun_path)) return {};
+  std::strcpy(address.sun_path, path);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  unlink(path);
+  const mode_t before = umask(0177);
+  const bool bound = bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+  umask(before);
+  if (!bound || listen(socket.get(), 4) < 0) return {};
+  return socket;
+}
+
+}  // namespace
+
+// cove-guest                 speaks proto/guest.h on descriptor 3
+// cove-guest --stdio         ... on 0 and 1
+// cove-guest --listen PATH   ... with whoever connects there, one after the other
 int main(int argc, char** argv) {
   cove::os::reset_signals();
   cove::os::disregard_signal(SIGPIPE);
   cove::os::disregard_signal(SIGHUP);
-  const bool stdio = argc > 1 && std::strcmp(argv[1], "--stdio") == 0;
-  using cove::UniqueFd;
-  cove::guest::Guest guest(UniqueFd(stdio ? 0 : 3), UniqueFd(stdio ? 1 : -1));
+  UniqueFd in, out, listener;
+  if (argc == 3 && std::strcmp(argv[1], "--listen") == 0) {
+    listener = listen_at(argv[2]);
+    if (!listener) return 1;
+  } else if (argc == 2 && std::strcmp(argv[1], "--stdio") == 0) {
+    in.reset(0);
+    out.reset(1);
+  } else {
+    in.reset(3);
+  }
+  cove::guest::Guest guest(std::move(in), std::move(out), std::move(listener));
   return guest.run();
 }

@@ -64,6 +64,7 @@ Result<std::optional<Message>> MessageReader::next() {
     }
     if (bytes.size() < kHeaderBytes + size) return std::nullopt;
     pending_ = kHeaderBytes + size;
+    consumed_ += pending_;
     COVE_TRY(auto message, take(static_cast<std::uint8_t>(bytes[4]), flags, get_u32(bytes.data() + 8),
                                 bytes.substr(kHeaderBytes, size)));
     if (message) return message;

@@ -51,6 +51,13 @@ class MessageReader {
   std::span<char> space();
   void filled(std::size_t bytes) { in_.commit(bytes); }
   Result<std::optional<Message>> next();
+  // Bytes of whole frames taken so far. After a break of the stream the sender goes on there; see restart().
+  std::uint64_t consumed() const { return consumed_; }
+  // A new stream continues the old one at consumed(): the frame that was cut off is dropped, it comes again.
+  void restart() {
+    in_ = ByteQueue();
+    pending_ = 0;
+  }
   // Nothing but what was handed out already: it can be thrown away without loss.
   bool empty() const { return in_.size() == pending_ && partials_.empty(); }
 
@@ -67,6 +74,7 @@ class MessageReader {
   std::size_t pending_ = 0;  // bytes of the message handed out last; dropped on the next call
   std::map<std::uint32_t, Partial> partials_;
   std::size_t partial_bytes_ = 0;
+  std::uint64_t consumed_ = 0;
   std::string whole_;  // keeps a reassembled message alive until the next call
 };
 

@@ -1,0 +1,137 @@
+#include "guest/channel.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace cove::guest {
+namespace {
+
+bool is_allowed(int socket) {
+  ucred peer{};
+  socklen_t size = sizeof(peer);
+  return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
+}
+
+}  // namespace
+
+Channel::Channel(Loop& loop, UniqueFd in, UniqueFd out, UniqueFd listener, Events events)
+    : loop_(loop), listener_(std::move(listener)), events_(std::move(events)) {
+  if (listener_) loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
+  if (in) open(std::move(in), std::move(out));
+}
+
+void Channel::open(UniqueFd in, UniqueFd out) {
+  in_ = std::move(in);
+  out_ = std::move(out);
+  for (const int fd : {in_.get(), out_fd()}) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+  loop_.watch(in_.get(), EPOLLIN, [this](std::uint32_t) { read(); });
+}
+
+// A new stream means that the old one is broken, whether we have noticed or not.
+void Channel::accept() {
+  UniqueFd socket(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket || !is_allowed(socket.get())) return;
+  if (in_) lost();
+  if (over_) return;
+  loop_.cancel(give_up_);
+  open(std::move(socket), {});
+}
+
+void Channel::lost() {
+  loop_.forget(in_.get());
+  watch_for_room(false);
+  in_.reset();
+  out_.reset();
+  reader_.restart();
+  if (!listener_ || wait_ == Clock::duration::zero()) {
+    over_ = true;
+    return;
+  }
+  loop_.cancel(give_up_);
+  give_up_ = loop_.after(wait_, [this] { over_ = true; });
+}
+
+void Channel::read() {
+  const auto space = reader_.space();
+  const ssize_t n = ::read(in_.get(), space.data(), space.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) return lost();
+  reader_.filled(static_cast<std::size_t>(n));
+  while (in_) {
+    const std::uint64_t before = reader_.consumed();
+    auto message = reader_.next();
+    if (message && !*message) return;
+    if (message && (*message)->type == static_cast<std::uint8_t>(proto::GuestType::hello)) {
+      hello_bytes_ += reader_.consumed() - before;
+    }
+    if (message && events_.message(**message)) continue;
+    over_ = broken_ = true;
+    return;
+  }
+}
+
+void Channel::flush() {
+  while (in_ && !queue_.empty()) {
+    const bool was_full = is_full();
+    const ssize_t n = write(out_fd(), queue_.view().data(), queue_.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0 && errno == EAGAIN) break;
+    if (n <= 0) return lost();
+    const auto bytes = static_cast<std::size_t>(n);
+    const std::size_t hello = std::min(bytes, uncounted_);
+    uncounted_ -= hello;
+    if (wait_ != Clock::duration::zero()) history_.append(queue_.view().substr(hello, bytes - hello));
+    queue_.consume(bytes);
+    if (was_full && !is_full()) events_.room();
+  }
+  if (in_) watch_for_room(!queue_.empty());
+}
+
+void Channel::watch_for_room(bool wanted) {
+  if (wanted == watched_) return;
+  watched_ = wanted;
+  if (!out_) {
+    if (in_) loop_.change(in_.get(), wanted ? EPOLLIN | EPOLLOUT : EPOLLIN);
+  } else if (wanted) {
+    loop_.watch(out_.get(), EPOLLOUT, [](std::uint32_t) {});
+  } else {
+    loop_.forget(out_.get());
+  }
+}
+
+void Channel::send_hello(const proto::GuestHello& hello) {
+  ByteQueue first;
+  proto::append_message(first, static_cast<std::uint8_t>(proto::GuestType::hello), 0, proto::encode(hello));
+  uncounted_ = first.size();
+  first.append(queue_.view());
+  queue_ = std::move(first);
+}
+
+Result<void> Channel::resume(std::uint64_t received, proto::GuestHello answer) {
+  COVE_CHECK(acknowledge(received));
+  ByteQueue again;
+  again.append(history_.view());
+  again.append(queue_.view().substr(uncounted_));
+  history_ = ByteQueue();
+  queue_ = std::move(again);
+  answer.received = reader_.consumed() - hello_bytes_;
+  send_hello(answer);
+  return {};
+}
+
+Result<void> Channel::acknowledge(std::uint64_t received) {
+  if (received < history_start_ || received - history_start_ > history_.size()) {
+    return fail(Errc::protocol, "the keeper acknowledges what was not sent");
+  }
+  const bool was_full = is_full();
+  history_.consume(static_cast<std::size_t>(received - history_start_));
+  history_start_ = received;
+  if (was_full && !is_full()) events_.room();
+  return {};
+}
+
+}  // namespace cove::guest
