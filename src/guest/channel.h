@@ -18,7 +18,7 @@ class Channel {
  public:
   struct Events {
     std::function<Result<void>(const proto::Message&)> message;  // an error ends the guest
-    std::function<void()> room;                                   // was full, is not any more
+    std::function<void()> room;                                  // was full, is not any more
   };
   // An empty `out`: `in` is a socket for both directions. With a listener streams come from there.
   Channel(Loop& loop, UniqueFd in, UniqueFd out, UniqueFd listener, Events events);
@@ -48,10 +48,10 @@ class Channel {
   UniqueFd in_, out_, listener_;
   Events events_;
   proto::MessageReader reader_;
-  ByteQueue queue_;                 // not sent yet
-  ByteQueue history_;               // sent, not acknowledged; begins at history_start_
+  ByteQueue queue_;    // not sent yet
+  ByteQueue history_;  // sent, not acknowledged; begins at history_start_
   std::uint64_t history_start_ = 0, hello_bytes_ = 0;
-  std::size_t uncounted_ = 0;       // of the queue's front: a hello
+  std::size_t uncounted_ = 0;  // of the queue's front: a hello
   Clock::duration wait_{0};
   Loop::Timer give_up_ = 0;
   bool over_ = false, broken_ = false, watched_ = false;

@@ -308,7 +308,8 @@ void Guest::send_states(const std::string& only) {
                            .umask = static_cast<std::uint32_t>(state.umask),
                            .last_status = state.last_status};
     const proto::SessionState message{name.empty() ? "default" : name, proto::encode(saved)};
-    proto::append_message(channel_.out(), static_cast<std::uint8_t>(GuestType::session_state), 0, proto::encode(message));
+    proto::append_message(channel_.out(), static_cast<std::uint8_t>(GuestType::session_state), 0,
+                          proto::encode(message));
   }
   proto::append_message(channel_.out(), static_cast<std::uint8_t>(GuestType::session_state), 0,
                         proto::encode(proto::SessionState{}));

@@ -17,10 +17,10 @@
 //         <------------------------------ gone (id)               no process of the command is left, no output comes
 //   forget (id) ------------------------> what is left of the command is ended too, then `gone`
 //
-// A channel that breaks can be continued where the guest was told to wait (reconnect_ms): on the new one the keeper says
-// hello with `resume` and how many bytes it has had, the guest answers with how many it has had, and each goes on from
-// there. Bytes are those of whole frames in one direction, hellos not counted. The guest keeps what it sent until the
-// keeper acknowledges it (ack); without acks it stops sending after kUnackedBytes.
+// A channel that breaks can be continued where the guest was told to wait (reconnect_ms): on the new one the keeper
+// says hello with `resume` and how many bytes it has had, the guest answers with how many it has had, and each goes on
+// from there. Bytes are those of whole frames in one direction, hellos not counted. The guest keeps what it sent until
+// the keeper acknowledges it (ack); without acks it stops sending after kUnackedBytes.
 //
 // `session_state` asks for and answers with what a session would need to live on in another guest; `restore_session`
 // gives it back. `ping` is answered by `pong`. An unknown type is a protocol error: both ends are of one version.
@@ -64,10 +64,10 @@ struct KeeperHello {
   std::string cwd;                       // where sessions start
   std::uint32_t reconnect_ms = 0;        // how long to live on without a channel
   std::uint32_t idle_shell_ms = 10'000;  // a prepared shell that nobody uses is let go after this
-  std::string cgroup;  // a delegated cgroup v2 directory for the commands' own groups; "" if there is none
-  bool resume = false;  // this channel continues one that broke
+  std::string cgroup;          // a delegated cgroup v2 directory for the commands' own groups; "" if there is none
+  bool resume = false;         // this channel continues one that broke
   std::uint64_t received = 0;  // ... of which the keeper has had so many bytes
-  bool login = true;   // sessions read the login start-up files
+  bool login = true;           // sessions read the login start-up files
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.version, s.env, s.unsaved, s.cwd, s.reconnect_ms, s.idle_shell_ms, s.cgroup, s.resume, s.received, s.login);
@@ -78,7 +78,7 @@ struct GuestHello {
   std::uint32_t version = kVersion;
   std::uint32_t pid = 0;
   std::uint64_t received = 0;  // in the answer to `resume`: what the guest has had
-  std::string shell;  // "bash", "sh" or "" when there is none
+  std::string shell;           // "bash", "sh" or "" when there is none
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.version, s.pid, s.received, s.shell);
