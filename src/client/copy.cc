@@ -107,7 +107,8 @@ Result<std::vector<std::string>> unpack(archive* reader, Extractor& extractor) {
 
 }  // namespace
 
-Result<std::vector<std::string>> Sandbox::copy_in(const std::string& host, const std::string& inside, Call call) {
+Result<std::vector<std::string>> Sandbox::copy_in(const std::string& host, const std::string& inside,
+                                                  const Call& call) {
   const Target target = split_target(inside);
   COVE_TRY(TarSource tar, TarSource::open(host, target.name));
   StdinSource source{.fd = -1, .pull = [&](std::span<char> space) { return tar.pull(space); }};
@@ -145,7 +146,8 @@ struct Sandbox::TarReply {
   }
 };
 
-Result<std::vector<std::string>> Sandbox::copy_out(const std::string& inside, const std::string& host, Call call) {
+Result<std::vector<std::string>> Sandbox::copy_out(const std::string& inside, const std::string& host,
+                                                   const Call& call) {
   COVE_TRY(const Scratch scratch, Scratch::beside(host));
   COVE_TRY(UniqueFd root, scratch.open());
   proto::FileRequest request;

@@ -85,11 +85,11 @@ class Sandbox {
  public:
   // Starts a keeper. A spec with `owned` ends with this object or this process, whichever goes first. Without a name it
   // gets one; an empty environment means the usual one of its backend (policy/env.h).
-  static Result<Sandbox> create(const SandboxSpec& spec, Call call = {});
+  static Result<Sandbox> create(const SandboxSpec& spec, const Call& call = {});
   // Starts a persistent sandbox that was stopped. Forwarded variables get the values they have here and now.
-  static Result<Sandbox> restart(const std::string& name, Call call = {});
+  static Result<Sandbox> restart(const std::string& name, const Call& call = {});
   // Ends a sandbox, if it runs, and forgets everything about it. not_found: there is none of that name.
-  static Result<void> remove(const std::string& name, Call call = {});
+  static Result<void> remove(const std::string& name, const Call& call = {});
   // A sandbox that exists and runs.
   static Result<Sandbox> open(const std::string& name);
 
@@ -99,33 +99,34 @@ class Sandbox {
 
   const std::string& name() const { return name_; }
 
-  Result<Outcome> run(const CommandSpec& command, const CommandIo& io, Call call = {});
-  Result<Completed> sh(std::string script, Call call = {});  // default session, output collected
-  Result<Completed> collect(const CommandSpec& command, const CommandIo& io = {}, Call call = {});
-  Result<std::string> start(const CommandSpec& command, Call call = {});  // in the background; its id
+  Result<Outcome> run(const CommandSpec& command, const CommandIo& io, const Call& call = {});
+  Result<Completed> sh(std::string script, const Call& call = {});  // default session, output collected
+  Result<Completed> collect(const CommandSpec& command, const CommandIo& io = {}, const Call& call = {});
+  Result<std::string> start(const CommandSpec& command, const Call& call = {});  // in the background; its id
   // The log from `from`; with follow until the outcome.
-  Result<Outcome> attach(const proto::Attach& what, const CommandIo& io, Call call = {});
-  Result<Outcome> status(const std::string& id, Call call = {});  // not_found: it was never started
-  Result<std::vector<Outcome>> commands(Call call = {});
-  Result<void> signal(const std::string& id, proto::Signal signal, Call call = {});
-  Result<std::string> inspect(Call call = {});  // JSON
+  Result<Outcome> attach(const proto::Attach& what, const CommandIo& io, const Call& call = {});
+  Result<Outcome> status(const std::string& id, const Call& call = {});  // not_found: it was never started
+  Result<std::vector<Outcome>> commands(const Call& call = {});
+  Result<void> signal(const std::string& id, proto::Signal signal, const Call& call = {});
+  Result<std::string> inspect(const Call& call = {});  // JSON
 
-  Result<std::string> read_file(const std::string& path, Call call = {});
-  Result<void> write_file(const std::string& path, std::string_view bytes, std::uint32_t mode = 0644, Call call = {});
-  Result<std::vector<FileInfo>> list_files(const std::string& path, Call call = {});
-  Result<FileInfo> stat_file(const std::string& path, Call call = {});
-  Result<void> make_directory(const std::string& path, Call call = {});
-  Result<void> move_file(const std::string& from, const std::string& to, Call call = {});
-  Result<void> remove_file(const std::string& path, Call call = {});
+  Result<std::string> read_file(const std::string& path, const Call& call = {});
+  Result<void> write_file(const std::string& path, std::string_view bytes, std::uint32_t mode = 0644,
+                          const Call& call = {});
+  Result<std::vector<FileInfo>> list_files(const std::string& path, const Call& call = {});
+  Result<FileInfo> stat_file(const std::string& path, const Call& call = {});
+  Result<void> make_directory(const std::string& path, const Call& call = {});
+  Result<void> move_file(const std::string& from, const std::string& to, const Call& call = {});
+  Result<void> remove_file(const std::string& path, const Call& call = {});
   // Files and directories, modes and times kept. `to` names the copy itself, as in `cp -T`. What a copy does not carry
   // (sockets, pipes, devices) is skipped and comes back, a sentence each.
-  Result<std::vector<std::string>> copy_in(const std::string& host, const std::string& inside, Call call = {});
-  Result<std::vector<std::string>> copy_out(const std::string& inside, const std::string& host, Call call = {});
+  Result<std::vector<std::string>> copy_in(const std::string& host, const std::string& inside, const Call& call = {});
+  Result<std::vector<std::string>> copy_out(const std::string& inside, const std::string& host, const Call& call = {});
   // Joins `fd` (a connected socket) with a TCP or unix socket inside until both directions are closed.
-  Result<void> forward(int fd, const std::vector<std::string>& target, Call call = {});
+  Result<void> forward(int fd, const std::vector<std::string>& target, const Call& call = {});
 
   // Ends it; returns when nothing of it runs. `remove` also forgets what a persistent sandbox keeps.
-  Result<void> stop(proto::StopRequest request = {}, Call call = {});
+  Result<void> stop(proto::StopRequest request = {}, const Call& call = {});
 
  private:
   class Connection;

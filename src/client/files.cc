@@ -63,42 +63,43 @@ Result<void> Sandbox::file(const FileRequest& request, std::string_view in, std:
   return check_file(outcome);
 }
 
-Result<std::string> Sandbox::read_file(const std::string& path, Call call) {
+Result<std::string> Sandbox::read_file(const std::string& path, const Call& call) {
   std::string bytes;
   COVE_CHECK(file(request_of(FileOp::read, path), {}, &bytes, call));
   return bytes;
 }
 
-Result<void> Sandbox::write_file(const std::string& path, std::string_view bytes, std::uint32_t mode, Call call) {
+Result<void> Sandbox::write_file(const std::string& path, std::string_view bytes, std::uint32_t mode,
+                                 const Call& call) {
   FileRequest request = request_of(FileOp::write, path);
   request.mode = mode;
   return file(request, bytes, nullptr, call);
 }
 
-Result<std::vector<FileInfo>> Sandbox::list_files(const std::string& path, Call call) {
+Result<std::vector<FileInfo>> Sandbox::list_files(const std::string& path, const Call& call) {
   std::string bytes;
   COVE_CHECK(file(request_of(FileOp::list, path), {}, &bytes, call));
   COVE_TRY(auto list, proto::decode<proto::FileList>(bytes));
   return std::move(list.entries);
 }
 
-Result<FileInfo> Sandbox::stat_file(const std::string& path, Call call) {
+Result<FileInfo> Sandbox::stat_file(const std::string& path, const Call& call) {
   std::string bytes;
   COVE_CHECK(file(request_of(FileOp::stat, path), {}, &bytes, call));
   return proto::decode<FileInfo>(bytes);
 }
 
-Result<void> Sandbox::make_directory(const std::string& path, Call call) {
+Result<void> Sandbox::make_directory(const std::string& path, const Call& call) {
   return file(request_of(FileOp::mkdir, path), {}, nullptr, call);
 }
 
-Result<void> Sandbox::move_file(const std::string& from, const std::string& to, Call call) {
+Result<void> Sandbox::move_file(const std::string& from, const std::string& to, const Call& call) {
   FileRequest request = request_of(FileOp::move, from);
   request.target = to;
   return file(request, {}, nullptr, call);
 }
 
-Result<void> Sandbox::remove_file(const std::string& path, Call call) {
+Result<void> Sandbox::remove_file(const std::string& path, const Call& call) {
   return file(request_of(FileOp::remove, path), {}, nullptr, call);
 }
 

@@ -27,7 +27,7 @@ Result<void> send_all(int fd, std::string_view bytes) {
 
 }  // namespace
 
-Result<void> Sandbox::forward(int fd, const std::vector<std::string>& target, Call call) {
+Result<void> Sandbox::forward(int fd, const std::vector<std::string>& target, const Call& call) {
   proto::Run run;
   run.start.kind = proto::CommandKind::connect;
   run.start.argv = target;

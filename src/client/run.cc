@@ -59,7 +59,7 @@ Result<Outcome> Sandbox::converse(Conversation& conversation, const CommandIo& i
   }
 }
 
-Result<Outcome> Sandbox::run(const CommandSpec& command, const CommandIo& io, Call call) {
+Result<Outcome> Sandbox::run(const CommandSpec& command, const CommandIo& io, const Call& call) {
   COVE_CHECK(check(command));
   COVE_TRY(auto connection, request(proto::ClientType::run, proto::encode(to_message(command, io))));
   Conversation conversation(*connection, stdin_of(io), io.control, call);
@@ -70,7 +70,7 @@ Result<Outcome> Sandbox::run(const CommandSpec& command, const CommandIo& io, Ca
   return fail(outcome.error, std::move(outcome.error_text));
 }
 
-Result<Completed> Sandbox::collect(const CommandSpec& command, const CommandIo& io, Call call) {
+Result<Completed> Sandbox::collect(const CommandSpec& command, const CommandIo& io, const Call& call) {
   Completed completed;
   CommandIo collecting = io;
   collecting.output = [&](Stream stream, std::string_view bytes) {
@@ -81,13 +81,13 @@ Result<Completed> Sandbox::collect(const CommandSpec& command, const CommandIo& 
   return completed;
 }
 
-Result<Completed> Sandbox::sh(std::string script, Call call) {
+Result<Completed> Sandbox::sh(std::string script, const Call& call) {
   CommandSpec command;
   command.script = std::move(script);
   return collect(command, {}, std::move(call));
 }
 
-Result<std::string> Sandbox::start(const CommandSpec& command, Call call) {
+Result<std::string> Sandbox::start(const CommandSpec& command, const Call& call) {
   COVE_CHECK(check(command));
   proto::Run message = to_message(command, {});
   message.background = true;
@@ -97,7 +97,7 @@ Result<std::string> Sandbox::start(const CommandSpec& command, Call call) {
   return std::move(started.id);
 }
 
-Result<Outcome> Sandbox::attach(const proto::Attach& what, const CommandIo& io, Call call) {
+Result<Outcome> Sandbox::attach(const proto::Attach& what, const CommandIo& io, const Call& call) {
   COVE_TRY(auto connection, request(proto::ClientType::attach, proto::encode(what)));
   Conversation conversation(*connection, stdin_of(io), io.control, call);
   COVE_TRY(Outcome outcome, converse(conversation, io));

@@ -36,7 +36,7 @@ Result<void> wait_readable(int socket, const StopEvent& stop, Deadline deadline)
 
 }  // namespace
 
-Result<Sandbox> Sandbox::create(const SandboxSpec& spec, Call call) {
+Result<Sandbox> Sandbox::create(const SandboxSpec& spec, const Call& call) {
   SandboxSpec whole = spec;
   if (whole.name.empty()) whole.name = record::make_name();
   COVE_CHECK(record::check_name(whole.name));
@@ -44,7 +44,7 @@ Result<Sandbox> Sandbox::create(const SandboxSpec& spec, Call call) {
   return launch(whole, false, call);
 }
 
-Result<Sandbox> Sandbox::restart(const std::string& name, Call call) {
+Result<Sandbox> Sandbox::restart(const std::string& name, const Call& call) {
   COVE_TRY(const auto opened, record::Record::open(name));
   COVE_TRY(const auto info, opened.info());
   if (info.life == record::Life::running) return fail(Errc::conflict, "sandbox '" + name + "' runs already");

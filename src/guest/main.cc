@@ -20,6 +20,7 @@ UniqueFd listen_at(const char* path) {
   if (std::strlen(path) >= sizeof(address.sun_path)) return {};
   std::strcpy(address.sun_path, path);
   UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket) return {};
   unlink(path);
   const mode_t before = umask(0177);
   const bool bound = bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;

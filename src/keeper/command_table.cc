@@ -18,6 +18,7 @@ using proto::GuestType;
 UniqueFd log_file(int directory, std::uint32_t number, OutputLog::FileUse use) {
   if (use == OutputLog::FileUse::make) mkdirat(directory, "logs", 0700);
   const UniqueFd logs(openat(directory, "logs", O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+  if (!logs) return UniqueFd();
   const std::string name = std::to_string(number);
   if (use == OutputLog::FileUse::remove) {
     unlinkat(logs.get(), name.c_str(), 0);
