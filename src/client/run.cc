@@ -77,14 +77,14 @@ Result<Completed> Sandbox::collect(const CommandSpec& command, const CommandIo& 
     completed.output += bytes;
     if (io.output) io.output(stream, bytes);
   };
-  COVE_TRY(completed.outcome, run(command, collecting, std::move(call)));
+  COVE_TRY(completed.outcome, run(command, collecting, call));
   return completed;
 }
 
 Result<Completed> Sandbox::sh(std::string script, const Call& call) {
   CommandSpec command;
   command.script = std::move(script);
-  return collect(command, {}, std::move(call));
+  return collect(command, {}, call);
 }
 
 Result<std::string> Sandbox::start(const CommandSpec& command, const Call& call) {
