@@ -47,6 +47,7 @@ void Channel::lost() {
   in_.reset();
   out_.reset();
   reader_.restart();
+  in_step_ = false;
   if (!listener_ || wait_ == Clock::duration::zero()) {
     over_ = true;
     return;
@@ -75,7 +76,7 @@ void Channel::read() {
 }
 
 void Channel::flush() {
-  while (in_ && !queue_.empty()) {
+  while (in_ && in_step_ && !queue_.empty()) {
     const bool was_full = is_full();
     const ssize_t n = write(out_fd(), queue_.view().data(), queue_.size());
     if (n < 0 && errno == EINTR) continue;
@@ -88,7 +89,7 @@ void Channel::flush() {
     queue_.consume(bytes);
     if (was_full && !is_full()) events_.room();
   }
-  if (in_) watch_for_room(!queue_.empty());
+  if (in_) watch_for_room(in_step_ && !queue_.empty());
 }
 
 void Channel::watch_for_room(bool wanted) {
@@ -112,19 +113,22 @@ void Channel::send_hello(const proto::GuestHello& hello) {
 }
 
 Result<void> Channel::resume(std::uint64_t received, proto::GuestHello answer) {
+  if (received < history_start_) return fail(Errc::protocol, "the keeper has lost what it had acknowledged");
   COVE_CHECK(acknowledge(received));
   ByteQueue again;
   again.append(history_.view());
   again.append(queue_.view().substr(uncounted_));
   history_ = ByteQueue();
   queue_ = std::move(again);
+  in_step_ = true;
   answer.received = reader_.consumed() - hello_bytes_;
   send_hello(answer);
   return {};
 }
 
 Result<void> Channel::acknowledge(std::uint64_t received) {
-  if (received < history_start_ || received - history_start_ > history_.size()) {
+  if (received < history_start_) return {};  // sent before a break that has told us more since
+  if (received - history_start_ > history_.size()) {
     return fail(Errc::protocol, "the keeper acknowledges what was not sent");
   }
   const bool was_full = is_full();

@@ -55,6 +55,7 @@ class Channel {
   Clock::duration wait_{0};
   Loop::Timer give_up_ = 0;
   bool over_ = false, broken_ = false, watched_ = false;
+  bool in_step_ = true;  // a new stream carries nothing of the old one before both know where to go on
 };
 
 }  // namespace cove::guest

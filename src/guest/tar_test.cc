@@ -73,6 +73,10 @@ TEST_P(TarTool, UnpacksWhatWeWrite) {
   if (shell("command -v " + tool + " >/dev/null") != 0) GTEST_SKIP() << tool << " is not installed";
   const Scratch scratch;
   make_full_tree(scratch / "old/tree");
+  // libarchive 3.6 reads the fraction of a time before 1970 the wrong way round.
+  if (tool == "bsdtar") {
+    ASSERT_EQ(shell("touch -d @7 " + scratch / "old/tree/hard"), 0);
+  }
   const Ran ran = run({.op = FileOp::tar_out, .path = scratch / "old/tree/"});
   ASSERT_EQ(error_of(ran), "");
   put(scratch / "a.tar", ran.output);

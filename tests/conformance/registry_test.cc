@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 
 #include "conformance/fixture.h"
@@ -60,7 +61,7 @@ pid_t stranger_with_pid(pid_t wanted) {
     pause();
     _exit(0);
   }
-  if (child == wanted) return child;
+  if (child < 0 || child == wanted) return std::max(child, 0);
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   return 0;
