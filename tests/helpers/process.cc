@@ -1,6 +1,8 @@
 #include "process.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -9,6 +11,8 @@
 #include <iterator>
 #include <sstream>
 #include <thread>
+
+#include "base/unique_fd.h"
 
 namespace cove::testing_helpers {
 namespace {
@@ -51,9 +55,15 @@ std::vector<pid_t> pids_where(const std::function<bool(pid_t)>& wanted) {
 
 }  // namespace
 
+// Not by a stream: a process that goes away while its file is read is an exception to those.
 std::string slurp(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+  const UniqueFd file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  std::string text;
+  char buffer[4096];
+  for (ssize_t n = 0; file && (n = read(file.get(), buffer, sizeof(buffer))) > 0;) {
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+  return text;
 }
 
 bool eventually(const std::function<bool()>& question, Seconds limit) {
