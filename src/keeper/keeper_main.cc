@@ -36,7 +36,7 @@ void daemonize() {
   setsid();
   if (chdir("/") < 0) log_event("keeper.chdir_failed", {{"errno", errno}});
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  for (int fd = 0; fd < 3; ++fd) dup2(null.get(), fd);
+  for (int fd = 0; null && fd < 3; ++fd) dup2(null.get(), fd);
   for (const int number : {SIGPIPE, SIGHUP, SIGINT, SIGQUIT, SIGTSTP}) signal(number, SIG_IGN);
   signal(SIGCHLD, SIG_DFL);
   // Only the soft limit: what commands may do is not changed for good.
