@@ -10,6 +10,7 @@ const Command kKeeper{
     .usage = "",
     .summary = "Look after one sandbox",
     .examples = "",
+    // NOLINTNEXTLINE(performance-unnecessary-value-param): every sub-command has this form
     .run = [](Arguments&, std::vector<std::string>) { return keeper::keeper_main(); },
     .describe = [](Arguments&) {},
     .visible = Visible::no,
