@@ -90,6 +90,7 @@ std::vector<Row> output_throughput(Effort effort) {
 }
 
 std::vector<Row> stdin_throughput(Effort) {
+  // NOLINTNEXTLINE(bugprone-string-constructor): large is the point
   const std::string bytes(100'000'000, 'x');
   Sandbox sandbox = make_sandbox();
   const auto ours = [&] {

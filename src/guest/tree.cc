@@ -1,7 +1,9 @@
 #include "guest/tree.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -92,7 +94,7 @@ void run_program(const os::PreparedExec& exec, const os::ExecSpec& spec, int fd)
 }  // namespace
 
 Tree::Tree(Trees& trees, pid_t reaper, UniqueFd report)
-    : trees_(trees), loop_(trees.loop), reaper_(reaper), report_(std::move(report)) {
+    : trees_(trees), loop_(trees.loop), reaper_(reaper), handle_(os::open_pidfd(reaper)), report_(std::move(report)) {
   trees_.reapers.insert(reaper_);
   loop_.watch(report_.get(), EPOLLIN, [this](std::uint32_t) { read_report(); });
 }
@@ -144,8 +146,21 @@ Tree::~Tree() {
   trees_.reapers.erase(reaper_);
   if (!report_) return;
   loop_.forget(report_.get());
+  if (!reaper_lives()) return;
   [[maybe_unused]] const auto ended = os::kill_descendants(reaper_, Deadline::after(std::chrono::seconds(2)));
-  kill(reaper_, SIGKILL);
+  kill_reaper();
+}
+
+bool Tree::reaper_lives() const {
+  pollfd ended{handle_.get(), POLLIN, 0};
+  return !handle_ || poll(&ended, 1, 0) == 0;
+}
+
+void Tree::kill_reaper() const {
+  if (handle_)
+    syscall(SYS_pidfd_send_signal, handle_.get(), SIGKILL, nullptr, 0);
+  else
+    kill(reaper_, SIGKILL);
 }
 
 void Tree::read_report() {
@@ -221,14 +236,14 @@ void Tree::signal_group(int number) {
 
 void Tree::end(Clock::duration grace) {
   if (!report_) return;
-  if (alone_) kill(reaper_, SIGKILL);
+  if (alone_) kill_reaper();
   loop_.cancel(timer_);
   terminate(Clock::now() + grace);
 }
 
 // Each program gets one TERM. Looking once is not enough: a shell may be just about to start what it will wait for.
 void Tree::terminate(Clock::time_point kill_at) {
-  os::terminate_newcomers(reaper_, told_);
+  if (reaper_lives()) os::terminate_newcomers(reaper_, told_);
   const auto left = kill_at - Clock::now();
   if (left <= Clock::duration::zero()) return kill_until_gone();
   const auto pause = std::min<Clock::duration>(left, std::chrono::milliseconds(20));
@@ -236,7 +251,7 @@ void Tree::terminate(Clock::time_point kill_at) {
 }
 
 void Tree::kill_until_gone() {
-  if (!cgroup_ || !cgroup_->kill()) os::signal_descendants(reaper_, SIGKILL);
+  if ((!cgroup_ || !cgroup_->kill()) && reaper_lives()) os::signal_descendants(reaper_, SIGKILL);
   timer_ = loop_.after(std::chrono::milliseconds(20), [this] { kill_until_gone(); });
 }
 

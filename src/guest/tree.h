@@ -67,11 +67,15 @@ class Tree {
   void reaper_gone();
 
   void kill_strays();
+  // The guest reaps the reaper as soon as it ends, so its number alone may already be a stranger's.
+  bool reaper_lives() const;
+  void kill_reaper() const;
 
   Trees& trees_;
   Loop& loop_;
   std::optional<os::Cgroup> cgroup_;
   pid_t reaper_, main_ = 0;
+  UniqueFd handle_;  // the reaper's pidfd; none on a kernel without
   UniqueFd report_;
   std::string pending_;
   Events events_;

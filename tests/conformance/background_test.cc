@@ -75,7 +75,8 @@ TEST_F(Contract, Case082_TheActivityCallback) {
 
 TEST_F(Contract, Case083_AKilledOwnerLeavesNothing) {
   const std::string mark = home().root() + "/owner";
-  auto owner = testing_helpers::start_program({"/proc/self/exe", "--owner", mark}, {"COVETEST_OWNER=" + mark});
+  auto owner = testing_helpers::start_program({"/proc/self/exe", "--owner", mark},
+                                              {"COVETEST_OWNER=" + mark, "TMPDIR=" + home().root()});
   ASSERT_TRUE(owner) << owner.error().text();
   ASSERT_TRUE(owner->says("ready", 30s)) << owner->heard;
   EXPECT_FALSE(processes_with_env("OWNER_MARK=" + mark).empty());

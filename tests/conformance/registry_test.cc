@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 
 #include "conformance/fixture.h"
+#include "helpers/program.h"
 
 namespace cove::conformance {
 namespace {
@@ -67,7 +69,31 @@ pid_t stranger_with_pid(pid_t wanted) {
   return 0;
 }
 
+constexpr const char* kAlone = "COVETEST_OWN_PIDS";
+
+// Once more, this one test, where pids are nobody else's: numbers used twice are a danger to every process that sees
+// them.
+testing_helpers::Running run_alone() {
+  auto again =
+      testing_helpers::start_program({"/usr/bin/unshare", "--pid", "--fork", "--kill-child", "--mount-proc",
+                                      std::filesystem::read_symlink("/proc/self/exe"), "--gtest_filter=*Case135*"},
+                                     {std::string(kAlone) + "=1", "COVE_CONFORMANCE_REPORT="});
+  if (!again) throw std::runtime_error(again.error().text());
+  return std::move(*again);
+}
+
 TEST_F(Contract, Case135_ARecycledPidIsNeverSignalled) {
+  if (std::getenv(kAlone) == nullptr) {
+    auto again = run_alone();
+    const bool told = again.says("[==========] 1 test from 1 test suite ran", 60s);
+    if (!told) GTEST_SKIP() << "no pid namespace can be made here: " << again.heard.substr(0, 200);
+    const auto status = again.child.wait(Deadline::after(30s));
+    ASSERT_TRUE(status) << status.error().text();
+    if (again.heard.find("[  SKIPPED ]") != std::string::npos)
+      GTEST_SKIP() << "this kernel does not let us choose a pid";
+    EXPECT_EQ(status->code, 0) << again.heard;
+    return;
+  }
   pid_t stranger = 0;
   std::string id;
   for (int tries = 0; tries < 50 && stranger == 0; ++tries) {
@@ -75,13 +101,12 @@ TEST_F(Contract, Case135_ARecycledPidIsNeverSignalled) {
     ASSERT_EQ(wait_for(sandbox(), id).ending, Ending::exited);
     stranger = stranger_with_pid(std::stoi("0" + read_inside("pid")));
   }
-  const auto killed = sandbox().signal(id, {.signal = 9});
-  const auto ended = sandbox().signal(id, {.signal = 0, .grace_ms = 10});
-  for (const auto& result : {killed, ended}) {
-    EXPECT_TRUE(result || result.error().code != Errc::internal) << result.error().text();
+  if (stranger == 0) GTEST_SKIP();
+  for (const int signal : {9, 0}) {
+    const auto sent = sandbox().signal(id, {.signal = signal, .grace_ms = 10});
+    EXPECT_TRUE(sent || sent.error().code != Errc::internal) << sent.error().text();
   }
   EXPECT_EQ(status(sandbox(), id).ending, Ending::exited);
-  if (stranger == 0) GTEST_SKIP() << "this kernel does not let us choose a pid; only the ended command was signalled";
   EXPECT_EQ(waitpid(stranger, nullptr, WNOHANG), 0) << "a stranger was killed";
   kill(stranger, SIGKILL);
   waitpid(stranger, nullptr, 0);
