@@ -39,7 +39,7 @@ std::string read_memfd(int fd, std::size_t from) {
 }
 
 // The environment travels in the state; here is only what cannot be written as shell text, and what bash would
-// otherwise look up at its start, which costs more than all the rest (the state then says whether these are exported).
+// otherwise look up at its start through NSS (the state then says whether these are exported).
 std::vector<std::string> process_environment(const std::vector<std::string>& env, const std::string& shell) {
   const std::string home = os::find_env(env, "HOME");
   std::vector<std::string> odd{"HOME=" + (home.empty() ? "/" : home), "SHELL=" + shell, "PATH=/usr/bin:/bin"};
