@@ -173,6 +173,16 @@ TEST_F(Cli, EveryCommandHasHelpAndCompletionParses) {
   EXPECT_EQ(run("cove").code, 2);
 }
 
+TEST_F(Cli, AForwardedValueIsNeverOnDiskAndComesAgainAtStart) {
+  run("MY_TOKEN=first-secret cove create --persistent --forward-env MY_TOKEN -e PLAIN=kept p");
+  EXPECT_EQ(run("cove sh p 'X=7; echo $MY_TOKEN $PLAIN'").out, "first-secret kept\n");
+  EXPECT_EQ(run("cove stop p").code, 0);
+  EXPECT_EQ(run("grep -r kept $COVE_HOME >/dev/null").code, 0) << "the search would not find anything";
+  EXPECT_EQ(run("grep -r first-secret $COVE_HOME").out, "");
+  EXPECT_EQ(run("MY_TOKEN=second-secret cove start p; cove sh p 'echo $MY_TOKEN $PLAIN $X'").out,
+            "p\nsecond-secret kept 7\n");
+}
+
 TEST_F(Cli, APersistentSandboxKeepsItsSession) {
   run("cove create --persistent p; cove sh p 'X=kept; cd /'");
   EXPECT_EQ(run("cove stop p").code, 0);
