@@ -208,16 +208,22 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
   request.started(std::move(shell));
 }
 
-std::optional<int> Session::final_status(const Shell& shell) const {
-  const auto captured =
-      config_.dialect->read_capture(read_memfd(shell.capture.get(), shell.capture_start), state_, false);
-  if (!captured || !captured->is_last) return std::nullopt;
-  return captured->state.last_status;
+std::optional<int> Session::final_status(Shell& shell) const {
+  shell.captured = config_.dialect->read_capture(read_memfd(shell.capture.get(), shell.capture_start), state_, false);
+  if (!shell.captured || !shell.captured->is_last) {
+    shell.captured.reset();
+    return std::nullopt;
+  }
+  return shell.captured->state.last_status;
 }
 
 void Session::finish(Shell& shell, int status, bool own_cwd) {
-  const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
-  if (auto captured = config_.dialect->read_capture(capture, state_, own_cwd)) {
+  // A directory for one command is taken out against the session as it is now, not as it was when the shell told.
+  if (!shell.captured || own_cwd) {
+    const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
+    shell.captured = config_.dialect->read_capture(capture, state_, own_cwd);
+  }
+  if (auto& captured = shell.captured) {
     const session::State& state = captured->state;
     state_is_calm_ = state.variables == state_.variables && state.text == state_.text && state.cwd == state_.cwd &&
                      state.umask == state_.umask;

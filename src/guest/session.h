@@ -19,8 +19,9 @@ struct Shell {
   Process process;
   UniqueFd go, command, capture, news;  // news: the other end of the ready pipe
   Plumbing plumbing;
-  std::uint64_t version = 0;      // of the session's state that it was given
-  std::size_t capture_start = 0;  // what a beginning shell told before the command comes first
+  std::uint64_t version = 0;                  // of the session's state that it was given
+  std::optional<session::Captured> captured;  // what it has told, once that was looked at
+  std::size_t capture_start = 0;              // what a beginning shell told before the command comes first
   bool ready = false, reads_login = false;
   Loop::Timer login_limit = 0;
 };
@@ -56,7 +57,7 @@ class Session {
   // A command's shell is over, by itself: takes over what it captured. (After one that we ended the state stays.)
   void finish(Shell& shell, int status, bool own_cwd);
   // What a shell says it captured, if that is whole and nothing of the command follows it.
-  std::optional<int> final_status(const Shell& shell) const;
+  std::optional<int> final_status(Shell& shell) const;
   // Prepares shells for the next commands; a command has just started or ended. Usually one shell, when a command has
   // ended and the state is known. Commands that come faster than shells load get up to three, begun while another
   // runs, in the hope that it leaves the state as it is.

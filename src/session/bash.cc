@@ -154,11 +154,6 @@ std::string variables_text(std::string_view declared, const State& before, bool 
   return text;
 }
 
-std::string_view without_newline(std::string_view text) {
-  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return text;
-}
-
 class Bash : public Dialect {
  public:
   std::string_view name() const override { return "bash"; }

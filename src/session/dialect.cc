@@ -51,6 +51,11 @@ std::optional<CaptureParts> split_capture(std::string_view capture) {
   return parts;
 }
 
+std::string_view without_newline(std::string_view text) {
+  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  return text;
+}
+
 int parse_status(std::string_view text) {
   int status = 0;
   for (const char c : text.substr(0, 3)) {

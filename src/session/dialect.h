@@ -76,6 +76,8 @@ struct CaptureParts {
   std::string_view status, options, more_options, umask, cwd, variables, functions, attributes, aliases, exit_trap;
 };
 std::optional<CaptureParts> split_capture(std::string_view capture);
+// Without one final newline, if it has one.
+std::string_view without_newline(std::string_view text);
 // Decimal text, 0 to 255; 0 where it is not that.
 int parse_status(std::string_view text);
 // Octal text to a mask; the fallback where it is not one.

@@ -30,11 +30,6 @@ bool is_kept(std::string_view name) {
   return is_identifier(name) && std::find(kNotKept.begin(), kNotKept.end(), name) == kNotKept.end();
 }
 
-std::string_view without_newline(std::string_view text) {
-  if (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  return text;
-}
-
 class Posix : public Dialect {
  public:
   std::string_view name() const override { return "sh"; }
