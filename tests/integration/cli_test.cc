@@ -178,7 +178,7 @@ TEST_F(Cli, AForwardedValueIsNeverOnDiskAndComesAgainAtStart) {
   EXPECT_EQ(run("cove sh p 'X=7; echo $MY_TOKEN $PLAIN'").out, "first-secret kept\n");
   EXPECT_EQ(run("cove stop p").code, 0);
   EXPECT_EQ(run("grep -r kept $COVE_HOME >/dev/null").code, 0) << "the search would not find anything";
-  EXPECT_EQ(run("grep -r first-secret $COVE_HOME").out, "");
+  EXPECT_EQ(run("grep -rl first-secret $COVE_HOME").out, "");
   EXPECT_EQ(run("MY_TOKEN=second-secret cove start p; cove sh p 'echo $MY_TOKEN $PLAIN $X'").out,
             "p\nsecond-secret kept 7\n");
 }
