@@ -21,8 +21,9 @@ void pause_between() { std::this_thread::sleep_for(std::chrono::milliseconds(10)
 }  // namespace
 
 std::vector<Row> paced_latency(Effort effort) {
-  Sandbox sandbox = make_sandbox();
-  const std::vector<std::string> cove_sh = {testing_helpers::cove_program(), "sh", sandbox.name(), "true"};
+  // Each its own: a shell is prepared for the pipes that the last command wanted.
+  Sandbox sandbox = make_sandbox(), for_program = make_sandbox();
+  const std::vector<std::string> cove_sh = {testing_helpers::cove_program(), "sh", for_program.name(), "true"};
   Samples library, program, bash, sh;
   for (int i = 0; i < effort.times(300); ++i) {
     for (const auto& [samples, what] :

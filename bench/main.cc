@@ -2,10 +2,13 @@
 //   --json    one JSON array instead of the table
 //   --check   exit with 1 if a promise was missed; otherwise the exit code is 0, because this is a report
 //   --quick   a tenth of the rounds, for a first look
+//   --only M  one measure: paced, back-to-back, create, rate, output, stdin, memory or size
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "helpers/home.h"
 #include "measures.h"
@@ -14,19 +17,26 @@ namespace {
 
 using namespace cove::bench;
 
-template <class... Measure>
-std::vector<Row> measure_all(Measure... measures) {
-  std::vector<Row> all;
-  const auto add = [&](std::vector<Row> rows) { all.insert(all.end(), rows.begin(), rows.end()); };
-  (add(measures()), ...);
-  return all;
-}
+struct Measure {
+  std::string_view name;
+  std::vector<Row> (*run)(Effort);
+};
+constexpr std::array<Measure, 8> kMeasures{{{"paced", paced_latency},
+                                            {"back-to-back", back_to_back_latency},
+                                            {"create", first_command},
+                                            {"rate", commands_per_second},
+                                            {"output", output_throughput},
+                                            {"stdin", stdin_throughput},
+                                            {"memory", [](Effort) { return idle_memory(); }},
+                                            {"size", [](Effort) { return guest_size(); }}}};
 
-std::vector<Row> everything(Effort effort) {
-  return measure_all([&] { return paced_latency(effort); }, [&] { return back_to_back_latency(effort); },
-                     [&] { return first_command(effort); }, [&] { return commands_per_second(effort); },
-                     [&] { return output_throughput(effort); }, [&] { return stdin_throughput(effort); },
-                     [] { return idle_memory(); }, [] { return guest_size(); });
+std::vector<Row> measure(std::string_view only, Effort effort) {
+  std::vector<Row> all;
+  for (const Measure& measure : kMeasures) {
+    if (!only.empty() && only != measure.name) continue;
+    for (Row& row : measure.run(effort)) all.push_back(std::move(row));
+  }
+  return all;
 }
 
 }  // namespace
@@ -34,6 +44,7 @@ std::vector<Row> everything(Effort effort) {
 int main(int argc, char** argv) {
   bool json = false, check = false;
   Effort effort;
+  std::string only;
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
     if (argument == "--json")
@@ -42,12 +53,15 @@ int main(int argc, char** argv) {
       check = true;
     else if (argument == "--quick")
       effort.factor = 0.1;
+    else if (argument == "--only" && i + 1 < argc)
+      only = argv[++i];
     else
-      return std::fprintf(stderr, "usage: cove-bench [--json] [--check] [--quick]\n"), 2;
+      return std::fprintf(stderr, "usage: cove-bench [--json] [--check] [--quick] [--only MEASURE]\n"), 2;
   }
   // Login shells on both sides read the same start-up files: none but the machine's own.
   setenv("HOME", cove::testing_helpers::home().make_directory("home").c_str(), 1);
-  const auto rows = everything(effort);
+  const auto rows = measure(only, effort);
+  if (rows.empty()) return std::fprintf(stderr, "cove-bench: no measure is called %s\n", only.c_str()), 2;
   json ? print_json(rows) : print_table(rows);
   bool kept = true;
   for (const Row& row : rows) kept = kept && row.kept();

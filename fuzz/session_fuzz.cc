@@ -12,9 +12,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (entry.name.empty() || entry.name.size() > entry.text.size()) __builtin_trap();
   }
   for (const auto* dialect : {&cove::session::bash_dialect(), &cove::session::posix_dialect()}) {
+    dialect->read_ending(bytes);
     const auto captured = dialect->read_capture(bytes, cove::session::State{}, size % 2 == 0);
     if (!captured) continue;
-    const cove::session::State& state = captured->state;
+    const cove::session::State& state = *captured;
     if (state.umask < 0 || state.umask > 0777 || state.last_status < 0 || state.last_status > 255) __builtin_trap();
   }
   return 0;

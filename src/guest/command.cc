@@ -225,20 +225,30 @@ void Command::on_failed(const Error& error) {
   on_exited({.code = error.code == Errc::not_found ? 127 : 126, .signal = 0});
 }
 
-// The shell has told its state, and only its own end is left: nobody has to wait for that.
+// The shell has told how its command ended; what is left is its state and its own end. Nobody has to wait for those.
 void Command::on_news() {
   std::array<char, 8> bytes{};
   const ssize_t n = read(shell_->news.get(), bytes.data(), bytes.size());
   if (n <= 0) return loop_.forget(shell_->news.get());
   const std::string_view news(bytes.data(), static_cast<std::size_t>(n));
-  if (exit_known_ || ended_by_us_ || news.find(session::kCaptured) == std::string_view::npos) return;
-  if (const auto status = session_->final_status(*shell_)) on_exited({.code = *status, .signal = 0});
+  const auto told = [&](char what) { return news.find(what) != std::string_view::npos; };
+  if (!exit_known_ && !ended_by_us_ && told(session::kEnded)) {
+    ending_ = session_->ending(*shell_);
+    if (ending_) on_exited({.code = ending_->status, .signal = 0});
+  }
+  if (told(session::kCaptured)) settle();
+}
+
+void Command::settle() {
+  if (!ending_ || std::exchange(settled_, true)) return;
+  session_->settle(*shell_, ending_->status, own_cwd_);
+  host_.shell_used(*session_, shell_->plumbing, Session::Moment::command_ended);
 }
 
 // What was written before the main process ended belongs to the command, and is in the pipes by now. What background
 // jobs write later follows as it comes, and is not waited for.
 void Command::on_exited(os::ExitStatus status) {
-  if (std::exchange(exit_known_, true)) return;
+  if (std::exchange(exit_known_, true)) return settle();
   exited_.exit_code = status.code;
   exited_.signal = status.signal;
   out_before_exit_ = bytes_in(process_.out);
@@ -264,7 +274,9 @@ void Command::try_finish() {
 void Command::send_exited() {
   exit_sent_ = true;
   close_stdin();
-  if (session_ != nullptr) {
+  if (ending_) {
+    exited_.cwd = own_cwd_ ? session_->state().cwd : ending_->cwd;
+  } else if (session_ != nullptr) {
     if (!ended_by_us_) session_->finish(*shell_, exited_.exit_code, own_cwd_);
     exited_.cwd = session_->state().cwd;
     host_.shell_used(*session_, shell_->plumbing, Session::Moment::command_ended);

@@ -50,6 +50,7 @@ class Command {
   void close_stdin();
   void grant_stdin(std::uint32_t bytes);
   void on_news();
+  void settle();
   void on_failed(const Error& error);
   void on_exited(os::ExitStatus status);
   void on_tree_gone();
@@ -68,6 +69,8 @@ class Command {
   Session* session_ = nullptr;
   Session* waiting_ = nullptr;  // has it in its queue
   bool own_cwd_ = false;
+  std::optional<session::Ending> ending_;  // told by the shell
+  bool settled_ = false;                   // and its state taken over since
 
   ByteQueue stdin_;
   bool stdin_ended_ = false;

@@ -61,6 +61,7 @@ int Guest::run() {
   while (!channel_.over()) {
     loop_.turn();
     sweep();
+    answer_states();
     channel_.flush();
     for (const ShellUse& use : std::exchange(to_prepare_, {})) use.session->prepare(use.plumbing, use.moment);
   }
@@ -124,7 +125,7 @@ Result<void> Guest::handle(const proto::Message& message) {
   }
   if (type == GuestType::session_state) {
     COVE_TRY(const auto asked, proto::decode<proto::SessionState>(message.payload));
-    send_states(asked.session);
+    states_asked_ = asked.session;
     return {};
   }
   if (type == GuestType::restore_session) {
@@ -295,6 +296,15 @@ Result<void> Guest::start_connection(Command& command, const proto::Start& start
   COVE_TRY(UniqueFd socket, connect_inside(start.argv));
   command.adopt_socket(std::move(socket));
   return {};
+}
+
+// Not before all that has ended is in them.
+void Guest::answer_states() {
+  if (!states_asked_) return;
+  for (const auto& [name, session] : sessions_) {
+    if (!session->settled()) return;
+  }
+  send_states(*std::exchange(states_asked_, {}));
 }
 
 void Guest::send_states(const std::string& only) {

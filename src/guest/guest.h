@@ -6,6 +6,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "guest/channel.h"
@@ -43,6 +44,7 @@ class Guest : private Command::Host {
   Result<void> start_program(Command& command, const proto::Start& start);
   Result<void> start_file(Command& command, const proto::Start& start);
   Result<void> start_connection(Command& command, const proto::Start& start);
+  void answer_states();
   void send_states(const std::string& only);
   Result<void> restore(const proto::SessionState& saved);
   Session& session(const std::string& name);
@@ -60,6 +62,7 @@ class Guest : private Command::Host {
   std::map<std::string, std::unique_ptr<Session>> sessions_;
   std::map<std::uint32_t, std::unique_ptr<Command>> commands_;
   std::set<std::uint32_t> gone_;
+  std::optional<std::string> states_asked_;  // of this session, or "" for all
   struct ShellUse {
     Session* session;
     Plumbing plumbing;

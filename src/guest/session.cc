@@ -38,16 +38,19 @@ std::string read_memfd(int fd, std::size_t from) {
   return content;
 }
 
-// The environment travels in the state; here is only what cannot be written as shell text, and what bash would
-// otherwise look up at its start through NSS (the state then says whether these are exported).
-std::vector<std::string> process_environment(const std::vector<std::string>& env, const std::string& shell) {
-  const std::string home = os::find_env(env, "HOME");
-  std::vector<std::string> odd{"HOME=" + (home.empty() ? "/" : home), "SHELL=" + shell, "PATH=/usr/bin:/bin"};
-  for (const std::string& entry : env) {
-    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
-    if (!session::is_identifier(name) && name.substr(0, 10) != "BASH_FUNC_") odd.push_back(entry);
+// Adds what cannot be written as shell text, and the base names that the state has not (exported).
+void complete_environment(std::vector<std::string>& env, const Session::Config& config) {
+  const std::string home = os::find_env(config.env, "HOME");
+  const std::array<std::string, 3> base{home.empty() ? "/" : home, config.program, "/usr/bin:/bin"};
+  for (std::size_t i = 0; i < base.size(); ++i) {
+    const std::string start = std::string(session::kBaseNames[i]) + "=";
+    const auto has = [&](const std::string& entry) { return entry.compare(0, start.size(), start) == 0; };
+    if (std::none_of(env.begin(), env.end(), has)) env.push_back(start + base[i]);
   }
-  return odd;
+  for (const std::string& entry : config.env) {
+    const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
+    if (!session::is_identifier(name) && name.substr(0, 10) != "BASH_FUNC_") env.push_back(entry);
+  }
 }
 
 }  // namespace
@@ -88,7 +91,9 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
   shell->plumbing = plumbing;
   shell->version = version_;
   shell->reads_login = state_.from_login;
-  COVE_TRY(const UniqueFd state, make_memfd("cove-state", state_.variables + state_.text));
+  session::Preload preload = config_.dialect->preload(state_);
+  complete_environment(preload.env, config_);
+  COVE_TRY(const UniqueFd state, make_memfd("cove-state", preload.text));
   COVE_TRY(shell->command, make_memfd("cove-command", ""));
   COVE_TRY(shell->capture, make_memfd("cove-capture", ""));
   std::array<int, 2> go{}, ready{};
@@ -101,7 +106,7 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
   os::ExecSpec spec;
   spec.program = config_.program;
   spec.argv = config_.dialect->argv();
-  spec.env = process_environment(config_.env, config_.program);
+  spec.env = std::move(preload.env);
   spec.cwd = state_.cwd;
   spec.nearest_cwd = true;
   spec.umask = state_.umask;
@@ -137,7 +142,7 @@ void Session::on_ready(Shell& shell) {
   const std::string capture = read_memfd(shell.capture.get(), 0);
   shell.capture_start = capture.size();
   if (auto captured = config_.dialect->read_capture(capture, state_, true))
-    state_ = std::move(captured->state);
+    state_ = std::move(*captured);
   else
     state_ = config_.dialect->begin(config_.env, config_.cwd, false);
   state_.from_login = shell.reads_login = false;
@@ -183,6 +188,7 @@ void Session::run(Request request) {
     if (spares_.empty()) prepare(waiting_.back().plumbing, Moment::command_ended);
     return;
   }
+  if (!settled()) return waiting_.push_back(std::move(request));
   if (auto shell = take_spare(request.plumbing)) return give(std::move(shell), std::move(request));
   auto shell = start_shell(request.plumbing);
   if (!shell) return request.started(fail(std::move(shell).error()));
@@ -208,27 +214,24 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
   request.started(std::move(shell));
 }
 
-std::optional<int> Session::final_status(Shell& shell) const {
-  shell.captured = config_.dialect->read_capture(read_memfd(shell.capture.get(), shell.capture_start), state_, false);
-  if (!shell.captured || !shell.captured->is_last) {
-    shell.captured.reset();
-    return std::nullopt;
-  }
-  return shell.captured->state.last_status;
+std::optional<session::Ending> Session::ending(const Shell& shell) {
+  auto ending = config_.dialect->read_ending(read_memfd(shell.capture.get(), shell.capture_start));
+  if (ending) ++settling_;
+  return ending;
 }
 
-void Session::finish(Shell& shell, int status, bool own_cwd) {
-  // A directory for one command is taken out against the session as it is now, not as it was when the shell told.
-  if (!shell.captured || own_cwd) {
-    const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
-    shell.captured = config_.dialect->read_capture(capture, state_, own_cwd);
-  }
-  if (auto& captured = shell.captured) {
-    const session::State& state = captured->state;
-    state_is_calm_ = state.variables == state_.variables && state.text == state_.text && state.cwd == state_.cwd &&
-                     state.umask == state_.umask;
+void Session::settle(const Shell& shell, int status, bool own_cwd) {
+  finish(shell, status, own_cwd);
+  if (--settling_ == 0) run_waiting();
+}
+
+void Session::finish(const Shell& shell, int status, bool own_cwd) {
+  const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
+  if (auto state = config_.dialect->read_capture(capture, state_, own_cwd)) {
+    state_is_calm_ = state->variables == state_.variables && state->text == state_.text && state->cwd == state_.cwd &&
+                     state->umask == state_.umask;
     if (!state_is_calm_) ++version_;
-    state_ = std::move(captured->state);
+    state_ = *std::move(state);
   }
   state_.last_status = status;
 }

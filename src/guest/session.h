@@ -19,9 +19,8 @@ struct Shell {
   Process process;
   UniqueFd go, command, capture, news;  // news: the other end of the ready pipe
   Plumbing plumbing;
-  std::uint64_t version = 0;                  // of the session's state that it was given
-  std::optional<session::Captured> captured;  // what it has told, once that was looked at
-  std::size_t capture_start = 0;              // what a beginning shell told before the command comes first
+  std::uint64_t version = 0;      // of the session's state that it was given
+  std::size_t capture_start = 0;  // what a beginning shell told before the command comes first
   bool ready = false, reads_login = false;
   Loop::Timer login_limit = 0;
 };
@@ -50,14 +49,17 @@ class Session {
 
   const session::State& state() const { return state_; }
   void restore(session::State state);  // goes on where another guest's session was
-  // Starts the command at once, or when the login files have been read.
+  // Starts the command at once, or when the state is known: the login files read, what has ended settled.
   void run(Request request);
-  // Takes a command back that still waits for the login files. False: it does not wait (any more).
+  // Takes a command back that still waits for that. False: it does not wait (any more).
   bool cancel(std::uint32_t id);
   // A command's shell is over, by itself: takes over what it captured. (After one that we ended the state stays.)
-  void finish(Shell& shell, int status, bool own_cwd);
-  // What a shell says it captured, if that is whole and nothing of the command follows it.
-  std::optional<int> final_status(Shell& shell) const;
+  void finish(const Shell& shell, int status, bool own_cwd);
+  // How the shell's command ended, if it has said so and nothing of the command follows. Its state is still to come:
+  // until settle() the next commands wait.
+  std::optional<session::Ending> ending(const Shell& shell);
+  void settle(const Shell& shell, int status, bool own_cwd);
+  bool settled() const { return settling_ == 0; }
   // Prepares shells for the next commands; a command has just started or ended. Usually one shell, when a command has
   // ended and the state is known. Commands that come faster than shells load get up to three, begun while another
   // runs, in the hope that it leaves the state as it is.
@@ -85,7 +87,8 @@ class Session {
   std::vector<std::unique_ptr<Shell>> spares_;
   std::size_t wanted_ = 1;        // how many spares
   bool state_is_calm_ = true;     // the last command left it as it was
-  std::vector<Request> waiting_;  // for the login files
+  std::size_t settling_ = 0;      // commands that have ended, while their shells still tell the state
+  std::vector<Request> waiting_;  // for the login files or for that
   Loop::Timer idle_ = 0;
 };
 

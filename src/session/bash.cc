@@ -14,35 +14,37 @@ namespace {
 constexpr std::string_view kCaptureHead =
     R"({ case ${__cove_f-} in "") __cove_s=$? __cove_o=$SHELLOPTS __cove_b=$BASHOPTS; POSIXLY_CORRECT=1; )"
     R"(\set +exuv; \trap - DEBUG ERR RETURN; \unset -f builtin; \unset -v POSIXLY_CORRECT; )";
-constexpr std::string_view kCaptureTail =
-    R"({ \builtin printf '%s\0' "$__cove_s" "$__cove_o" "$__cove_b"; \builtin umask; \builtin printf '\0'; )"
-    R"(\builtin pwd -P || \builtin printf '%s\n' "$PWD"; \builtin printf '\0'; \builtin declare -p; \builtin printf '\0'; )"
+constexpr std::string_view kCaptureEnding =
+    R"(; { \builtin printf '%s\0' "$__cove_s"; \builtin pwd -P || \builtin printf '%s\n' "$PWD"; )"
+    R"(\builtin printf '\0'; \builtin trap -p EXIT; \builtin printf '\0'; )";
+constexpr std::string_view kCaptureState =
+    R"(; \builtin printf '%s\0' "$__cove_o" "$__cove_b"; \builtin umask; )"
+    R"(\builtin printf '\0'; \builtin declare -p; \builtin printf '\0'; )"
     R"(\builtin declare -f; \builtin printf '\0'; \builtin declare -F; \builtin printf '\0'; \builtin alias -p; )"
-    R"(\builtin printf '\0'; \builtin trap -p EXIT; \builtin printf '\0END'; } >&"$__cove_f"; )";
+    R"(\builtin printf '\0END'; } >&"$__cove_f"; )";
 
-// `find_descriptor` sets __cove_f; `afterwards` says that the state is there, on the ready pipe.
-std::string capture_text(std::string_view find_descriptor, std::string_view afterwards) {
+// `find_descriptor` sets __cove_f; `say_ended` and `say_captured` write to the ready pipe.
+std::string capture_text(std::string_view find_descriptor, std::string_view say_ended, std::string_view say_captured) {
   std::string text(kCaptureHead);
-  return text.append(find_descriptor)
-      .append("; ")
-      .append(kCaptureTail)
-      .append(afterwards)
-      .append(" ;; esac; } >/dev/null 2>&1");
+  for (const std::string_view part : {find_descriptor, kCaptureEnding, say_ended, kCaptureState, say_captured}) {
+    text.append(part);
+  }
+  return text.append(" ;; esac; } >/dev/null 2>&1");
 }
 
 // As the EXIT trap: after `exit` or `set -e` the group's descriptors are back; when a signal ends the shell in the
 // middle they are not, and the status is not final either.
 std::string trap_action() {
-  return capture_text("__cove_f=5; : >&5 || __cove_f=10", R"(case $__cove_f in 5) \builtin printf d >&6;; esac)");
+  return capture_text("__cove_f=5; : >&5 || __cove_f=10", R"(case $__cove_f in 5) \builtin printf e >&6;; esac)",
+                      R"(case $__cove_f in 5) \builtin printf d >&6;; esac)");
 }
 
 // One line, so that the command's first line is line 1 in messages. The `-t` is against a TMOUT in the session.
 std::string make_program() {
-  return std::string(
-             R"(\builtin declare +x HOME SHELL PATH; \builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
-             R"(\builtin printf r >&6; \builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
-             R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )") +
-         capture_text("__cove_f=10", R"(\builtin printf d >&11)") +
+  return std::string(R"(\builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
+                     R"(\builtin printf r >&6; \builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
+                     R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )") +
+         capture_text("__cove_f=10", R"(\builtin printf e >&11)", R"(\builtin printf d >&11)") +
          R"(; \builtin exit "$__cove_s"; } 5>&- 6>&- 3<&- 4<&- 7<&-)";
 }
 
@@ -154,6 +156,33 @@ std::string variables_text(std::string_view declared, const State& before, bool 
   return text;
 }
 
+// Bash itself or its loader would act on these before the session's text is read, or complain about them aloud.
+bool may_travel(std::string_view name) {
+  constexpr std::array<std::string_view, 13> kNames{
+      "SHLVL",          "ENV",      "IFS",        "PS4",       "OLDPWD",  "TMOUT",      "LANG",
+      "POSIX_PEDANTIC", "FUNCNEST", "GLOBIGNORE", "IGNOREEOF", "LOCPATH", "HOSTALIASES"};
+  constexpr std::array<std::string_view, 7> kPrefixes{"BASH", "LD_", "LC_", "MALLOC_", "GLIBC_", "GCONV_", "HIST"};
+  return !contains(kNames, name) && std::none_of(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view prefix) {
+    return name.substr(0, prefix.size()) == prefix;
+  });
+}
+
+// declare -x NAME="value": nullopt for what is more than that.
+std::optional<std::string> plain_export(const Declaration& entry) {
+  constexpr std::size_t kLongest = 4096;
+  constexpr std::string_view kStart = "declare -x ";
+  const std::size_t head = kStart.size() + entry.name.size() + 2;
+  const std::string_view text = entry.text;
+  if (text.size() <= head || text.size() > kLongest || text.substr(0, kStart.size()) != kStart) return std::nullopt;
+  if (text.substr(head - 2, 2) != "=\"" || text.back() != '"' || !may_travel(entry.name)) return std::nullopt;
+  std::string plain = std::string(entry.name) + "=";
+  for (std::size_t at = head; at + 1 < text.size(); ++at) {
+    if (text[at] == '\\') ++at;
+    plain += text[at];
+  }
+  return plain;
+}
+
 class Bash : public Dialect {
  public:
   std::string_view name() const override { return "bash"; }
@@ -177,16 +206,39 @@ class Bash : public Dialect {
           "elif [[ -r ~/.profile ]]; then . ~/.profile; fi\n";
     }
     text +=
-        "POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN EXIT; \\set +euxv; \\unset -f builtin; "
-        "\\unset -v POSIXLY_CORRECT\n";
+        "__cove_b=:$BASHOPTS:; POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN EXIT; \\set +euxv; \\unset -f builtin; "
+        "\\unset -v POSIXLY_CORRECT\n"
+        // Posix mode leaves this behind.
+        "[[ $__cove_b == *:inherit_errexit:* ]] || \\builtin shopt -u inherit_errexit; \\builtin unset -v __cove_b\n";
     const std::string at = quote(cwd);
     text.append("[[ $PWD == ").append(at).append(" ]] || { \\builtin cd -P -- ").append(at);
     text += "; \\builtin unset -v OLDPWD; }\n";
     text.append("\\builtin shopt -s expand_aliases\n").append(trap_);
     // What the login files left is told at once, so that they are read only once.
     if (login)
-      text.append(capture_text("__cove_f=5", ":")).append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
+      text.append(capture_text("__cove_f=5", ":", ":"))
+          .append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
     return state;
+  }
+
+  Preload preload(const State& state) const override {
+    constexpr std::size_t kMost = 256;  // the kernel limits the whole
+    Preload preload;
+    std::vector<std::string_view> travelled;
+    for (const Declaration& entry : split_declarations(state.variables)) {
+      auto plain = travelled.size() < kMost ? plain_export(entry) : std::nullopt;
+      if (!plain) {
+        preload.text.append(entry.text).append("\n");
+        continue;
+      }
+      preload.env.push_back(*std::move(plain));
+      travelled.push_back(entry.name);
+    }
+    for (const std::string_view name : kBaseNames) {
+      if (!contains(travelled, name)) preload.text.insert(0, "\\builtin declare +x " + std::string(name) + "\n");
+    }
+    preload.text += state.text;
+    return preload;
   }
 
   std::string command(const CommandText& command) const override {
@@ -201,12 +253,10 @@ class Bash : public Dialect {
     return text.append(command.script);
   }
 
-  std::optional<Captured> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
+  std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
     const auto parts = split_capture(capture);
     if (!parts) return std::nullopt;
-    Captured captured;
-    captured.is_last = parts->exit_trap == exit_trap_;
-    State& state = captured.state;
+    State state;
     state.last_status = parse_status(parts->status);
     state.cwd = own_cwd ? before.cwd : std::string(without_newline(parts->cwd));
     state.umask = parse_umask(parts->umask, before.umask);
@@ -217,7 +267,13 @@ class Bash : public Dialect {
     if (contains(split_words(parts->more_options), "expand_aliases")) {
       state.text += "\\builtin shopt -s expand_aliases\n";
     }
-    return captured;
+    return state;
+  }
+
+  std::optional<Ending> read_ending(std::string_view capture) const override {
+    const auto status = take_part(capture), cwd = take_part(capture), exit_trap = take_part(capture);
+    if (!exit_trap || *exit_trap != exit_trap_) return std::nullopt;
+    return Ending{parse_status(*status), std::string(without_newline(*cwd))};
   }
 
  private:

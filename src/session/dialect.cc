@@ -37,15 +37,21 @@ std::string quote_path(std::string_view path) {
   return rest.size() <= 1 ? std::string(path) : std::string(tilde) + "/" + quote(rest.substr(1));
 }
 
+std::optional<std::string_view> take_part(std::string_view& capture) {
+  const std::size_t end = capture.find('\0');
+  if (end == std::string_view::npos) return std::nullopt;
+  const std::string_view part = capture.substr(0, end);
+  capture.remove_prefix(end + 1);
+  return part;
+}
+
 std::optional<CaptureParts> split_capture(std::string_view capture) {
   CaptureParts parts;
-  for (std::string_view* part :
-       {&parts.status, &parts.options, &parts.more_options, &parts.umask, &parts.cwd, &parts.variables,
-        &parts.functions, &parts.attributes, &parts.aliases, &parts.exit_trap}) {
-    const std::size_t end = capture.find('\0');
-    if (end == std::string_view::npos) return std::nullopt;
-    *part = capture.substr(0, end);
-    capture.remove_prefix(end + 1);
+  for (std::string_view* part : {&parts.status, &parts.cwd, &parts.exit_trap, &parts.options, &parts.more_options,
+                                 &parts.umask, &parts.variables, &parts.functions, &parts.attributes, &parts.aliases}) {
+    const auto taken = take_part(capture);
+    if (!taken) return std::nullopt;
+    *part = *taken;
   }
   if (capture != "END") return std::nullopt;
   return parts;

@@ -5,10 +5,9 @@
 //
 // A shell is prepared before its command is known. It gets five descriptors:
 //
-//   3 kStateFd    a memfd with State::variables and State::text; the shell loads it first
-//   6 kReadyFd    a pipe: kLoaded when that is done (and the command has provably not begun), kCaptured when the
-//   command
-//                 is over and its state written: what is left of the shell then is only its own end
+//   3 kStateFd    a memfd with Preload::text; the shell loads it first
+//   6 kReadyFd    a pipe: kLoaded when that is done (and the command has provably not begun), kEnded when the command
+//                 is over and the capture says how, kCaptured when its state is there too
 //   4 kGoFd       a pipe: the shell waits here; end of file instead of a line means that it is not needed
 //   7 kCommandFd  a memfd with the command's text, written before the go
 //   5 kCaptureFd  a memfd for the state afterwards, written by an EXIT trap, so also after `exit` or `set -e`
@@ -22,6 +21,7 @@
 // `exec` and `kill -9 $$` neither; a function named `builtin` lives only as long as its command; `set -v` followed by
 // `exit` shows the trap's text.
 
+#include <array>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -33,7 +33,7 @@ namespace cove::session {
 
 inline constexpr int kStateFd = 3, kGoFd = 4, kCaptureFd = 5, kReadyFd = 6, kCommandFd = 7;
 
-inline constexpr char kLoaded = 'r', kCaptured = 'd';
+inline constexpr char kLoaded = 'r', kEnded = 'e', kCaptured = 'd';
 
 struct CommandText {
   std::string_view script;
@@ -41,10 +41,20 @@ struct CommandText {
   int last_status = 0;
 };
 
-// What a shell told when its command was over.
-struct Captured {
-  State state;
-  bool is_last = false;  // no EXIT trap of the command's own comes after it: the status is final
+// What a fresh shell starts with, to be in a state. Plain exported values travel in the environment, where a shell
+// takes them for nothing; text costs it a statement each.
+struct Preload {
+  std::vector<std::string> env;  // K=V
+  std::string text;
+};
+
+// Always in a session's shell's environment: bash would look them up through NSS otherwise.
+inline constexpr std::array<std::string_view, 3> kBaseNames{"HOME", "SHELL", "PATH"};
+
+// How a command ended. Told before the state: nobody has to wait for that but the session's next command.
+struct Ending {
+  int status = 0;
+  std::string cwd;
 };
 
 class Dialect {
@@ -55,11 +65,14 @@ class Dialect {
   virtual const std::vector<std::string>& argv() const = 0;
   // The state of a session that begins: the environment (K=V), then the login files if asked for.
   virtual State begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const = 0;
+  virtual Preload preload(const State& state) const = 0;
   // What goes into kCommandFd.
   virtual std::string command(const CommandText& command) const = 0;
   // What came out of kCaptureFd. nullopt: it is not whole, the session stays as it was. With `own_cwd` the command had
   // a directory of its own, so the session's stays.
-  virtual std::optional<Captured> read_capture(std::string_view capture, const State& before, bool own_cwd) const = 0;
+  virtual std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const = 0;
+  // Its beginning, at kEnded. nullopt: an EXIT trap of the command's own is still to come, so nothing is final.
+  virtual std::optional<Ending> read_ending(std::string_view capture) const = 0;
 };
 
 const Dialect& bash_dialect();
@@ -73,8 +86,10 @@ std::string quote(std::string_view text);
 std::string quote_path(std::string_view path);
 // The parts of a capture, NUL after each, "END" behind the last: a torn one is told from a whole one.
 struct CaptureParts {
-  std::string_view status, options, more_options, umask, cwd, variables, functions, attributes, aliases, exit_trap;
+  std::string_view status, cwd, exit_trap;  // the ending
+  std::string_view options, more_options, umask, variables, functions, attributes, aliases;
 };
+std::optional<std::string_view> take_part(std::string_view& capture);
 std::optional<CaptureParts> split_capture(std::string_view capture);
 // Without one final newline, if it has one.
 std::string_view without_newline(std::string_view text);

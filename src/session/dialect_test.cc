@@ -11,9 +11,9 @@ std::string capture(const std::string& variables,
                     const std::string& options = "braceexpand:hashall:interactive-comments",
                     const std::string& more = "checkwinsize:expand_aliases") {
   std::string text;
-  for (const std::string& part : {std::string("3"), options, more, std::string("0027\n"), std::string("/x y\n"),
-                                  variables, std::string("f () \n{ \n    echo\n}\n"), std::string("declare -f f\n"),
-                                  std::string("alias a='b'\n"), std::string("trap")}) {
+  for (const std::string& part :
+       {std::string("3"), std::string("/x y\n"), std::string("trap"), options, more, std::string("0027\n"), variables,
+        std::string("f () \n{ \n    echo\n}\n"), std::string("declare -f f\n"), std::string("alias a='b'\n")}) {
     text.append(part).push_back('\0');
   }
   return text + "END";
@@ -41,16 +41,31 @@ TEST(BashDialect, KeepsVariablesButNotTheShellsOwn) {
       capture("declare -x A=\"1\"\ndeclare -ir UID=\"0\"\ndeclare -- _=\"x\"\ndeclare -- __cove_s=\"0\"\n"), State{},
       false);
   ASSERT_TRUE(captured);
-  const State* state = &captured->state;
+  const State* state = &*captured;
   EXPECT_EQ(state->variables, "declare -x A=\"1\"\n");
   EXPECT_EQ(state->cwd, "/x y");
   EXPECT_EQ(state->umask, 027);
 }
 
+TEST(BashDialect, PlainExportsTravelInTheEnvironment) {
+  State state;
+  state.variables =
+      "declare -x A=\"a \\\"b\\\" \\$c\nd\"\ndeclare -x E=\"\"\ndeclare -x N\ndeclare -x C=$'\\t'\ndeclare -rx "
+      "R=\"1\"\n"
+      "declare -- B=\"2\"\ndeclare -x LD_PRELOAD=\"/x\"\ndeclare -x BASH_ENV=\"/y\"\ndeclare -x PATH=\"/p\"\n";
+  state.text = "rest\n";
+  const Preload preload = bash_dialect().preload(state);
+  EXPECT_EQ(preload.env, (std::vector<std::string>{"A=a \"b\" $c\nd", "E=", "PATH=/p"}));
+  EXPECT_EQ(preload.text,
+            "\\builtin declare +x SHELL\n\\builtin declare +x HOME\ndeclare -x N\ndeclare -x C=$'\\t'\n"
+            "declare -rx R=\"1\"\ndeclare -- B=\"2\"\ndeclare -x LD_PRELOAD=\"/x\"\n"
+            "declare -x BASH_ENV=\"/y\"\nrest\n");
+}
+
 TEST(BashDialect, OptionsThatLockOutDoNotStay) {
   const auto captured = bash_dialect().read_capture(capture("", "errexit:nounset:pipefail:xtrace"), State{}, false);
   ASSERT_TRUE(captured);
-  const State* state = &captured->state;
+  const State* state = &*captured;
   EXPECT_NE(state->text.find("set -o pipefail"), std::string::npos);
   EXPECT_NE(state->text.find("set +o braceexpand"), std::string::npos);
   for (const char* gone : {"-o errexit", "-o nounset", "-o xtrace"})
@@ -63,7 +78,7 @@ TEST(BashDialect, ADirectoryForOneCommandLeavesTheSessionWhereItWas) {
   before.variables = "declare -x OLDPWD=\"/was\"\n";
   const auto captured = bash_dialect().read_capture(capture("declare -x OLDPWD=\"/home\"\n"), before, true);
   ASSERT_TRUE(captured);
-  const State* state = &captured->state;
+  const State* state = &*captured;
   EXPECT_EQ(state->cwd, "/home");
   EXPECT_EQ(state->variables, "declare -x OLDPWD=\"/was\"\n");
 }
@@ -71,7 +86,7 @@ TEST(BashDialect, ADirectoryForOneCommandLeavesTheSessionWhereItWas) {
 TEST(BashDialect, AliasesComeBehindFunctionsSoThatBodiesStayAsTheyAre) {
   const auto captured = bash_dialect().read_capture(capture(""), State{}, false);
   ASSERT_TRUE(captured);
-  const State* state = &captured->state;
+  const State* state = &*captured;
   EXPECT_LT(state->text.find("f () "), state->text.find("alias a='b'"));
   EXPECT_LT(state->text.find("alias a='b'"), state->text.find("shopt -s expand_aliases"));
 }

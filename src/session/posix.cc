@@ -13,8 +13,9 @@ namespace {
 constexpr std::string_view kCapture =
     R"({ case ${__cove_f-} in "") __cove_s=$? __cove_o=$-; set +eux; unset -f printf pwd alias umask [; )"
     R"(__cove_f=/dev/fd/5; [ -e /dev/fd/5 ] || __cove_f=/dev/fd/10; )"
-    R"({ printf '%s\0' "$__cove_s" "$__cove_o" ""; umask; printf '\0'; pwd -P || printf '%s\n' "$PWD"; printf '\0'; )"
-    R"(set; printf '\0%s\0' "$PWD"; export -p; printf '\0'; alias; printf '\0\0END'; } >>"$__cove_f";; esac; } >/dev/null 2>&1)";
+    R"({ printf '%s\0' "$__cove_s"; pwd -P || printf '%s\n' "$PWD"; printf '\0\0%s\0\0' "$__cove_o"; umask; )"
+    R"(printf '\0'; set; printf '\0%s\0' "$PWD"; export -p; printf '\0'; alias; )"
+    R"(printf '\0END'; } >>"$__cove_f";; esac; } >/dev/null 2>&1)";
 
 std::string make_program() {
   return std::string(R"({ . /dev/fd/3; } </dev/null >/dev/null 2>&1; printf r >&6; read -r __cove <&4 || exit 0; )"
@@ -54,6 +55,8 @@ class Posix : public Dialect {
     return state;
   }
 
+  Preload preload(const State& state) const override { return {{}, state.variables + state.text}; }
+
   std::string command(const CommandText& command) const override {
     std::string text = "exec 3<&- 4<&- 6>&- 7<&-; unset __cove; ";
     if (!command.cwd.empty()) {
@@ -69,11 +72,10 @@ class Posix : public Dialect {
     return text.append(command.script).append("\n");
   }
 
-  std::optional<Captured> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
+  std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
     const auto parts = split_capture(capture);
     if (!parts) return std::nullopt;
-    Captured captured;
-    State& state = captured.state;
+    State state;
     state.last_status = parse_status(parts->status);
     state.cwd = own_cwd ? before.cwd : std::string(without_newline(parts->cwd));
     // In a directory that was removed `pwd -P` says nothing; there are no functions to dump, so $PWD stands there.
@@ -94,8 +96,11 @@ class Posix : public Dialect {
       if (parts->options.find(option) != std::string_view::npos)
         state.text.append("set -").append(1, option).append("\n");
     }
-    return captured;
+    return state;
   }
+
+  // Never told apart from the state: these shells end fast, and their process is waited for.
+  std::optional<Ending> read_ending(std::string_view) const override { return std::nullopt; }
 
  private:
   const std::vector<std::string> argv_{"sh", "-c", make_program()};

@@ -12,6 +12,23 @@ TEST_F(Contract, Case016_VariablesAndArraysStayAndStayUnexported) {
   EXPECT_RAN(sh("echo $FOO/$BAZ/${ARR[1]}; env | grep -c ^BAZ"), 1, "bar/1/b\n0\n");
 }
 
+TEST_F(Contract, Case016_ExportsOfEveryKindStay) {
+  EXPECT_RAN(sh("export Q='a \"b\" $c `d` \\e' NL=$'x\\ny\\t' EMPTY= BASH_ENV=/nope LD_X=1 LC_ALL=no_SUCH 2>/dev/null; "
+                "declare -rx RO=1; export UNSET"),
+             0, "");
+  const std::string show =
+      "printf '[%s]' \"$Q\" \"$NL\" \"$EMPTY\" \"$BASH_ENV\" \"$LD_X\" \"$LC_ALL\" \"$RO\"; export -p | "
+      "grep -c -e ' Q=' -e ' NL=' -e ' EMPTY=' -e BASH_ENV= -e LD_X= -e RO= -e 'UNSET$'";
+  const std::string expected = "[a \"b\" $c `d` \\e][x\ny\t][][/nope][1][no_SUCH][1]7\n";
+  for (int i = 0; i < 2; ++i) EXPECT_RAN(sh(show), 0, expected);
+}
+
+TEST_F(Contract, Case016_OptionsAreThoseOfAPlainBash) {
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_RAN(sh("[[ $BASHOPTS == $(bash --norc -O expand_aliases -c 'echo $BASHOPTS') ]] || echo $BASHOPTS"), 0, "");
+  }
+}
+
 TEST_F(Contract, Case017_UnsetStays) {
   EXPECT_RAN(sh("export FOO=bar"), 0, "");
   EXPECT_RAN(sh("unset FOO"), 0, "");
