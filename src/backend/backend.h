@@ -49,6 +49,8 @@ class Place {
   virtual int gone_fd() const = 0;
   // Valid once gone_fd is readable.
   virtual Ended ended() = 0;
+  // How many processes a memory limit has ended so far.
+  virtual std::uint64_t oom_kills() const { return 0; }
   // Ends every process inside and frees what the sandbox held. Idempotent, also after a failed start.
   // When it returns without error nothing of the sandbox runs or lies on disk any more.
   virtual Result<void> destroy(Deadline) = 0;

@@ -11,6 +11,7 @@ namespace cove {
 // refused.
 struct SandboxSpec {
   std::string name;
+  std::string directory;  // the sandbox's own on this machine, given by the keeper; never sent or stored
   std::string backend = "local";
   std::string image, net, cwd;
   std::vector<std::pair<std::string, std::string>>

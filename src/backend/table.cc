@@ -1,12 +1,14 @@
 #include "backend/table.h"
 
 #include "backend/local/local.h"
+#include "backend/native/native.h"
 
 namespace cove {
 
 std::vector<Backend*> all_backends() {
+  static native::NativeBackend native;
   static local::LocalBackend local;
-  return {&local};
+  return {&native, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {

@@ -78,7 +78,7 @@ int finish(const Outcome& outcome, std::chrono::milliseconds timeout, const Live
     write_all(STDERR_FILENO, (output.at_line_start() ? "" : "\n") + text + "\n");
   }
   if (!outcome.error_text.empty()) complain(outcome.error_text);
-  if (outcome.ending == Ending::oom) complain("the command ran out of memory and was killed");
+  if (outcome.ending == Ending::oom) complain("the command ran out of memory: " + outcome.detail);
   if (outcome.ending == Ending::lost) {
     complain("command " + outcome.id + " is lost" + (outcome.detail.empty() ? "" : ": " + outcome.detail));
   }

@@ -62,8 +62,8 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
   spec.login = !options.no_login;
   if (!options.cwd.empty())
     spec.cwd = absolute(options.cwd);
-  else if (spec.backend == "local")
-    spec.cwd = current_directory();
+  else
+    spec.cwd = spec.backend == "local" ? current_directory() : "/workspace";
   COVE_CHECK(policy::fill_env(spec, {.set = options.env, .forward = options.forward_env}, policy::host_env()));
   return spec;
 }

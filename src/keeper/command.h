@@ -73,7 +73,8 @@ class Command {
   } stdin;
   Deadline timeout = Deadline::never();
   std::uint64_t timeout_ms = 0;
-  bool overdue = false;  // its end was told without the guest's word
+  bool overdue = false;                   // its end was told without the guest's word
+  std::uint64_t memory_kills_before = 0;  // when it started
 
  private:
   std::uint64_t first_needed() const;  // by the slowest live reader

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "base/log.h"
 
@@ -122,6 +123,7 @@ Result<CommandTable::Started> CommandTable::run(const proto::Run& request) {
   if (request.start.kind == proto::CommandKind::script) sessions_.insert(request.start.session);
   ++next_number_;
   ++running_;
+  if (spec_.memory_bytes > 0) command->memory_kills_before = memory_kills();
   by_number_.emplace(number, command);
   command->timeout_ms =
       request.timeout_ms != 0 || command->passing || command->pty ? request.timeout_ms : spec_.timeout_ms;
@@ -260,6 +262,11 @@ Result<void> CommandTable::take_exited(Command& command, std::string_view payloa
   COVE_TRY(auto told, proto::decode<proto::Exited>(payload));
   if (std::exchange(command.overdue, false)) return {};
   if (!command.running()) return fail(Errc::protocol, "the guest says twice that a command has ended");
+  const bool killed = told.signal == SIGKILL || told.exit_code == 128 + SIGKILL;
+  if (killed && spec_.memory_bytes > 0 && memory_kills() > command.memory_kills_before) {
+    command.end_because(Ending::oom, "it was killed at the sandbox's memory limit of " +
+                                         std::to_string(spec_.memory_bytes >> 20) + " MiB");
+  }
   set_exited(command, std::move(told));
   return {};
 }

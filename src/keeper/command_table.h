@@ -68,6 +68,7 @@ class CommandTable {
   const std::set<std::string>& sessions() const { return sessions_; }
 
   std::function<void(Command&)> exited = [](Command&) {};  // called for each, before its readers wake
+  std::function<std::uint64_t()> memory_kills = [] { return std::uint64_t{0}; };  // by the sandbox's limit, so far
 
  private:
   using CommandPtr = std::shared_ptr<Command>;

@@ -68,6 +68,7 @@ Keeper::Keeper(KeeperParts parts)
       commands_(guest_, record_, spec_),
       next_token_(first_client_token) {
   if (spec_.max_duration_ms != 0) max_duration_ = Deadline::after(std::chrono::milliseconds(spec_.max_duration_ms));
+  commands_.memory_kills = [this] { return place_->oom_kills(); };
   commands_.exited = [this](Command& command) {
     if (spec_.persistent && command.kind == proto::CommandKind::script) sessions_changed_ = true;
   };

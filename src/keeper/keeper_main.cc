@@ -113,9 +113,12 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
   const Deadline deadline = Deadline::after(120s);
   COVE_TRY(Backend * backend, find_backend(spec.backend));
   KeeperParts parts;
+  SandboxSpec placed = spec;
+  COVE_TRY(const std::string home, record::home());
+  placed.directory = home + "/sandboxes/" + spec.name;
   COVE_TRY(parts.listener, record.listen());
   parts.signals = termination_signals();
-  COVE_TRY(parts.place, backend->start(spec, deadline));
+  COVE_TRY(parts.place, backend->start(placed, deadline));
   COVE_TRY(parts.channel, parts.place->connect(deadline));
   parts.spec = spec;
   parts.lifetime = std::move(lifetime);

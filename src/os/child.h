@@ -22,6 +22,8 @@ struct ExitStatus {
 class [[nodiscard]] Child {
  public:
   static Result<Child> spawn(const ExecSpec& spec);
+  // One that was made by other means, with its pidfd.
+  static Child adopt(pid_t pid, UniqueFd pidfd) { return Child(pid, std::move(pidfd)); }
 
   Child(Child&&) noexcept = default;
   Child& operator=(Child&&) noexcept;

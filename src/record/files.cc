@@ -83,12 +83,52 @@ Result<std::vector<std::string>> names_in(int directory) {
   return names;
 }
 
-Result<void> remove_tree_at(int parent, const std::string& name) {
-  if (unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return {};
-  const UniqueFd inside(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+namespace {
+
+// Also one that its modes close: what a sandbox left is not ours alone to arrange.
+UniqueFd open_to_empty(int parent, const std::string& name) {
+  constexpr int kFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
+  UniqueFd inside(openat(parent, name.c_str(), kFlags));
+  struct stat info{};
+  if (!inside && errno == EACCES && fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+      S_ISDIR(info.st_mode) && fchmodat(parent, name.c_str(), 0700, 0) == 0) {
+    inside.reset(openat(parent, name.c_str(), kFlags));
+  }
+  if (inside && fstat(inside.get(), &info) == 0 && (info.st_mode & 0700) != 0700) fchmod(inside.get(), 0700);
+  return inside;
+}
+
+// Empties one directory; its own directories are moved to `top`, so that no depth is too deep.
+Result<void> flatten(int top, const std::string& name, std::size_t& moved) {
+  const UniqueFd inside = open_to_empty(top, name);
   if (!inside) return fail_errno("remove " + name);
   COVE_TRY(const auto names, names_in(inside.get()));
-  for (const std::string& entry : names) COVE_CHECK(remove_tree_at(inside.get(), entry));
+  for (const std::string& entry : names) {
+    if (unlinkat(inside.get(), entry.c_str(), 0) == 0 || errno == ENOENT) continue;
+    if (errno != EISDIR && errno != EPERM) return fail_errno("remove " + entry);
+    fchmodat(inside.get(), entry.c_str(), 0700, 0);  // moving it writes to it
+    const std::string aside = ".moved-" + std::to_string(moved++);
+    if (renameat(inside.get(), entry.c_str(), top, aside.c_str()) < 0) return fail_errno("remove " + entry);
+  }
+  if (unlinkat(top, name.c_str(), AT_REMOVEDIR) < 0 && errno != ENOENT) return fail_errno("remove " + name);
+  return {};
+}
+
+}  // namespace
+
+Result<void> remove_tree_at(int parent, const std::string& name) {
+  if (unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return {};
+  const UniqueFd top = open_to_empty(parent, name);
+  if (!top) return fail_errno("remove " + name);
+  std::size_t moved = 0;
+  while (true) {
+    COVE_TRY(const auto names, names_in(top.get()));
+    if (names.empty()) break;
+    for (const std::string& entry : names) {
+      if (unlinkat(top.get(), entry.c_str(), 0) == 0 || errno == ENOENT) continue;
+      COVE_CHECK(flatten(top.get(), entry, moved));
+    }
+  }
   if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) < 0 && errno != ENOENT) return fail_errno("remove " + name);
   return {};
 }

@@ -222,6 +222,19 @@ TEST_F(RecordTest, RemoveLeavesNothing) {
   EXPECT_TRUE(made->remove());
 }
 
+TEST_F(RecordTest, RemoveManagesDepthsAndModesThatASandboxLeft) {
+  auto made = Record::create(spec_named("a"));
+  UniqueFd at(openat(made->directory(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  for (int i = 0; i < 1100; ++i) {
+    ASSERT_EQ(mkdirat(at.get(), "d", 0700), 0);
+    ASSERT_EQ(mkdirat(at.get(), ".moved-1", 0), 0);
+    at.reset(openat(at.get(), "d", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  const auto removed = made->remove();
+  ASSERT_TRUE(removed) << removed.error().message;
+  EXPECT_TRUE(fs::is_empty(home_ / "sandboxes"));
+}
+
 TEST(Launch, ARequestSurvivesTheWire) {
   LaunchRequest request;
   request.restart = true;

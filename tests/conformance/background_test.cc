@@ -102,7 +102,10 @@ std::vector<pid_t> ours() {
 
 std::size_t files_below(const std::string& path) {
   std::error_code gone;
-  return static_cast<std::size_t>(std::distance(std::filesystem::recursive_directory_iterator(path, gone), {}));
+  return static_cast<std::size_t>(
+      std::distance(std::filesystem::recursive_directory_iterator(
+                        path, std::filesystem::directory_options::skip_permission_denied, gone),
+                    {}));
 }
 
 TEST_F(Contract, Case084_AThousandCommandsLeaveNothingBehind) {

@@ -40,7 +40,9 @@ int own(const char* mark) {
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "--owner") == 0) return own(argv[2]);
   ::testing::InitGoogleTest(&argc, argv);
+  auto* report = cove::conformance::make_report();  // opened with the rights that we still have
+  testing_helpers::become_test_user();
   ::testing::AddGlobalTestEnvironment(new NothingLeft);
-  ::testing::UnitTest::GetInstance()->listeners().Append(cove::conformance::make_report());
+  ::testing::UnitTest::GetInstance()->listeners().Append(report);
   return RUN_ALL_TESTS();
 }

@@ -43,7 +43,7 @@ class Report : public ::testing::EmptyTestEventListener {
     const std::string number = case_of(info.name());
     if (number.empty()) return;
     const auto* result = info.result();
-    const std::string subject = testing_helpers::backend_name() + parameter_of(info.name()) + "\t" + number + "\t";
+    const std::string subject = testing_helpers::subject_name() + parameter_of(info.name()) + "\t" + number + "\t";
     const Verdict verdict = result->Failed() ? Verdict::failed : result->Skipped() ? Verdict::skipped : Verdict::passed;
     auto& worst = worst_[subject];
     if (verdict >= worst.first) worst = {verdict, one_line(reason_)};

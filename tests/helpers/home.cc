@@ -1,5 +1,6 @@
 #include "home.h"
 
+#include <grp.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -61,7 +62,32 @@ Home& home() {
 }
 
 std::string cove_program() { return env_or("COVE_PROGRAM", COVE_TEST_PROGRAM); }
-std::string backend_name() { return env_or("COVE_TEST_BACKEND", "local"); }
+std::string subject_name() { return env_or("COVE_TEST_BACKEND", "local"); }
+std::string backend_name() { return subject_name().substr(0, subject_name().find("-user")); }
+
+void become_test_user() {
+  constexpr uid_t kUser = 12345;
+  if (!subject_name().ends_with("-user") || geteuid() != 0) return;
+  std::string programs = fs::temp_directory_path() / "cove-programs-XXXXXX";
+  if (mkdtemp(programs.data()) == nullptr) std::abort();
+  for (const auto& [variable, path] : {std::pair<const char*, std::string>{"COVE_PROGRAM", cove_program()},
+                                       {"COVE_GUEST", env_or("COVE_GUEST", COVE_TEST_GUEST)}}) {
+    const std::string copy = programs + "/" + fs::path(path).filename().string();
+    fs::copy_file(path, copy);
+    setenv(variable, copy.c_str(), 1);
+  }
+  if (chown(programs.c_str(), kUser, kUser) < 0 || setgroups(0, nullptr) < 0 || setgid(kUser) < 0 ||
+      setuid(kUser) < 0) {
+    std::abort();
+  }
+  static const struct Programs {
+    std::string path;
+    ~Programs() {
+      std::error_code ignored;
+      fs::remove_all(path, ignored);
+    }
+  } removed_at_the_end{programs};
+}
 
 SandboxSpec make_spec() {
   static std::atomic<int> number{0};
@@ -72,11 +98,22 @@ SandboxSpec make_spec() {
   const std::string mark = home().mark();
   spec.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
   set_env(spec, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
-  if (spec.backend != "local") return spec;
+  if (spec.backend != "local") {
+    set_env(spec, "HOME", "/root");
+    spec.cwd = "/workspace";
+    return spec;
+  }
   set_env(spec, "HOME", home().make_directory("home"));
   set_env(spec, "TMPDIR", home().make_directory("tmp"));
   spec.cwd = home().make_directory("work");
   return spec;
+}
+
+std::string shown_inside(SandboxSpec& spec, const std::string& directory) {
+  if (spec.backend == "local") return directory;
+  const std::string inside = "/shown/" + fs::path(directory).filename().string();
+  spec.volumes.push_back(directory + ":" + inside);
+  return inside;
 }
 
 void set_env(SandboxSpec& spec, const std::string& name, const std::string& value) {

@@ -31,10 +31,16 @@ class Home {
 
 Home& home();                // the program's own
 std::string cove_program();  // path of the built `cove`
-std::string backend_name();  // COVE_TEST_BACKEND, default local
+std::string backend_name();  // COVE_TEST_BACKEND, default local, without "-user"
+std::string subject_name();  // ... with it
+// For COVE_TEST_BACKEND=NAME-user: gives root's rights up for good, before anything is made, and takes the programs to
+// where that user can run them. Without root's rights it does nothing.
+void become_test_user();
 // A spec of a sandbox that ends with this process: fresh name, small environment with the mark, a home and a cwd of its
 // own where the backend shares our file system.
 SandboxSpec make_spec();
+// Where this directory of ours is inside: a volume, where the backend does not share our file system.
+std::string shown_inside(SandboxSpec& spec, const std::string& directory);
 void set_env(SandboxSpec& spec, const std::string& name, const std::string& value);
 
 // How much slower than a plain build on a quiet machine things may be: COVE_TEST_SLACK, default 1, 4 under sanitizers.

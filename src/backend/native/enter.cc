@@ -1,0 +1,148 @@
+#include "backend/native/enter.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+
+#include "backend/native/mounts.h"
+#include "backend/native/walls.h"
+#include "os/exec.h"
+
+namespace cove::native {
+namespace {
+
+constexpr int kGuestFd = 3;
+
+// The keeper's word that the ids are mapped, and the volumes' mounts. A keeper that died says nothing: end of file.
+bool await_keeper(const Plan& plan, Scene& scene) {
+  char byte = 0;
+  iovec piece{&byte, 1};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostVolumes)> control{};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  ssize_t n = 0;
+  do n = recvmsg(plan.sync, &message, MSG_CMSG_CLOEXEC);
+  while (n < 0 && errno == EINTR);
+  if (n != 1) {
+    errno = n == 0 ? ECONNRESET : errno;
+    return false;
+  }
+  const cmsghdr* header = CMSG_FIRSTHDR(&message);
+  if (header == nullptr || header->cmsg_type != SCM_RIGHTS) return true;
+  const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+  std::memcpy(scene.volumes.data(), CMSG_DATA(header), count * sizeof(int));
+  return true;
+}
+
+bool become_root(const Plan& plan, Scene&) {
+  if (plan.drop_groups && syscall(SYS_setgroups, 0, nullptr) < 0) return false;
+  return syscall(SYS_setresgid, 0, 0, 0) == 0 && syscall(SYS_setresuid, 0, 0, 0) == 0;
+}
+
+// After the change of user, which clears it. A keeper that died before this closed the channel, and the guest sees
+// that.
+bool die_with_keeper(const Plan&, Scene&) { return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0; }
+
+bool name_host(const Plan& plan, Scene&) { return sethostname(plan.hostname.c_str(), plan.hostname.size()) == 0; }
+
+bool arrange_descriptors(const Plan& plan, Scene& scene) {
+  // Lifted above everything first: a source may be another one's target.
+  const int channel = fcntl(plan.channel, F_DUPFD_CLOEXEC, 100), null = fcntl(plan.null, F_DUPFD_CLOEXEC, 100);
+  const int guest = fcntl(scene.guest, F_DUPFD_CLOEXEC, 100), sync = fcntl(plan.sync, F_DUPFD_CLOEXEC, 100);
+  if (channel < 0 || null < 0 || guest < 0 || sync < 0) return false;
+  for (const int standard : {0, 1, 2}) {
+    if (dup2(null, standard) < 0) return false;
+  }
+  if (dup2(channel, kGuestFd) < 0) return false;
+  scene.guest = guest;
+  scene.sync = sync;
+  // All of ours are close-on-exec already; this is for those that a library may have opened.
+  if (syscall(SYS_close_range, kGuestFd + 1, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return true;
+  for (int fd = kGuestFd + 1; fd < 1024; ++fd) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  return true;
+}
+
+bool run_guest(const Plan&, Scene& scene) {
+  static char name[] = "cove-guest";
+  static char* const argv[] = {name, nullptr};
+  static char* const env[] = {nullptr};
+  setsid();
+  umask(022);
+  syscall(SYS_execveat, scene.guest, "", argv, env, AT_EMPTY_PATH);
+  return false;
+}
+
+struct Step {
+  const char* what;
+  bool (*act)(const Plan&, Scene&);
+  const char* remedy;
+};
+
+constexpr const char* kNoRemedy = "";
+constexpr std::array<Step, 19> kSteps{{
+    {"open the layers of its root", open_layers, "the image, cove-guest and COVE_HOME must be readable by this user"},
+    {"open its volumes", open_volumes, "a volume's path must be there, be a directory or file and hold no symlinks"},
+    {"wait for the keeper", await_keeper, kNoRemedy},
+    {"become root inside", become_root, kNoRemedy},
+    {"tie its life to the keeper's", die_with_keeper, kNoRemedy},
+    {"detach its mounts", detach_mounts, kNoRemedy},
+    {"mount its root", mount_layers,
+     "COVE_HOME must be on a file system that an overlay can write to (ext4, xfs, btrfs or tmpfs)"},
+    {"mount /proc", mount_proc, "in a container without privileges the host's /proc is masked: use --backend landlock"},
+    {"make /dev", mount_dev, kNoRemedy},
+    {"mount its volumes", mount_volumes, "every volume needs a path inside that is free of symlinks"},
+    {"write /etc/resolv.conf", write_resolver, kNoRemedy},
+    {"bring the guest in", bring_guest, "cove-guest must be executable by everybody"},
+    {"enter its root", enter_root, kNoRemedy},
+    {"mask /proc", mask_proc, kNoRemedy},
+    {"name its host", name_host, kNoRemedy},
+    {"bring its loopback up", raise_loopback, kNoRemedy},
+    {"arrange its descriptors", arrange_descriptors, kNoRemedy},
+    {"raise its walls", raise_walls, kNoRemedy},
+    {"run the guest", run_guest, "cove-guest must be a static program for this machine"},
+}};
+
+}  // namespace
+
+void enter(const Plan& plan) {
+  Scene scene;
+  scene.sync = plan.sync;
+  os::reset_signals();
+  for (std::size_t i = 0; i < kSteps.size(); ++i) {
+    if (kSteps[i].act(plan, scene)) continue;
+    const StepFailure failure{static_cast<int>(i), errno, scene.at};
+    [[maybe_unused]] const auto n = write(scene.sync, &failure, sizeof(failure));
+    return;
+  }
+}
+
+Error explain(const StepFailure& failure, const Plan& plan) {
+  const auto step = static_cast<std::size_t>(failure.step);
+  if (step >= kSteps.size()) return {Errc::internal, "the sandbox's first process failed in a way that it cannot say"};
+  std::string what = kSteps[step].what;
+  const auto at = static_cast<std::size_t>(failure.detail);
+  if (kSteps[step].act == mount_volumes || kSteps[step].act == open_volumes) {
+    if (failure.detail >= 0 && at < plan.volumes.size())
+      what += " (" + plan.volumes[at].source + " at " + plan.volumes[at].target + ")";
+  } else if (failure.detail >= 0 && at < plan.layers.size()) {
+    what += " (" + plan.layers[at].target + ")";
+  }
+  Error error = errno_error(failure.number, what);
+  if (*kSteps[step].remedy != '\0') error.message += std::string("; ") + kSteps[step].remedy;
+  return error;
+}
+
+}  // namespace cove::native

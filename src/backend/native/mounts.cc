@@ -1,0 +1,282 @@
+#include "backend/native/mounts.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdarg>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+namespace cove::native {
+namespace {
+
+// In the sandbox's own mount namespace, where it hides nothing of anybody's. The new root is made in it.
+constexpr const char* kStage = "/tmp";
+constexpr unsigned long kPlain = MS_NOSUID | MS_NODEV;
+
+struct Text {
+  std::array<char, 1024> bytes{};
+  std::size_t size = 0;
+  bool add(const char* format, ...) __attribute__((format(printf, 2, 3))) {
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = std::vsnprintf(bytes.data() + size, bytes.size() - size, format, arguments);
+    va_end(arguments);
+    if (n < 0 || size + static_cast<std::size_t>(n) >= bytes.size()) return errno = ENAMETOOLONG, false;
+    size += static_cast<std::size_t>(n);
+    return true;
+  }
+};
+
+bool make_directory(const char* path, mode_t mode = 0755) { return mkdir(path, mode) == 0 || errno == EEXIST; }
+
+bool make_file(const char* path) {
+  const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+  if (fd < 0) return false;
+  close(fd);
+  return true;
+}
+
+bool bind(const char* source, const char* target) { return mount(source, target, nullptr, MS_BIND, nullptr) == 0; }
+
+// Of a bind in a user namespace the flags that the source has are locked: they must be named again.
+bool make_read_only(const char* target, unsigned long more = 0) {
+  const unsigned long flags = MS_REMOUNT | MS_BIND | MS_RDONLY | more;
+  if (mount(nullptr, target, nullptr, flags, nullptr) == 0) return true;
+  return errno == EPERM && mount(nullptr, target, nullptr, flags | MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
+}
+
+// By descriptor: the directories on the way belong to the keeper alone.
+bool mount_layer(const Layer& layer, const Scene::LayerFds& fds) {
+  Text data;
+  if (!data.add("userxattr,lowerdir=")) return false;
+  for (std::size_t i = 0; i < layer.lowers.size(); ++i) {
+    if (!data.add("%s/proc/self/fd/%d", i == 0 ? "" : ":", fds.lowers[i])) return false;
+  }
+  if (!data.add(",upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d", fds.upper, fds.work)) return false;
+  return mount("overlay", layer.target.c_str(), "overlay", kPlain, data.bytes.data()) == 0;
+}
+
+bool make_changes_in_memory(const Plan& plan, Scene& scene) {
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    for (const auto& [name, fd] :
+         {std::pair<const char*, int*>{"upper", &scene.layers[i].upper}, {"work", &scene.layers[i].work}}) {
+      Text path;
+      if (!path.add("%s/%s-%s", kStage, plan.layers[i].name.c_str(), name)) return false;
+      if (!make_directory(path.bytes.data())) return false;
+      *fd = open(path.bytes.data(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+      if (*fd < 0) return false;
+    }
+  }
+  return true;
+}
+
+// Makes the target below the new root, which is the working directory, component by component, and never through a
+// symlink: the image and what a sandbox did earlier are not to be trusted.
+bool prepare_target(const char* target, bool directory) {
+  int at = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  while (at >= 0 && *target == '/') {
+    while (*target == '/') ++target;
+    const std::size_t length = std::strcspn(target, "/");
+    std::array<char, 256> name{};
+    if (length >= name.size()) return errno = ENAMETOOLONG, false;
+    std::memcpy(name.data(), target, length);
+    target += length;
+    const bool last = *target == '\0';
+    int next = -1;
+    if (last && !directory) {
+      const int made = openat(at, name.data(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
+      if (made < 0) return close(at), false;
+      close(made);
+      return close(at), true;
+    }
+    if (mkdirat(at, name.data(), 0755) == 0 || errno == EEXIST) {
+      next = openat(at, name.data(), O_PATH | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    }
+    close(at);
+    at = next;
+  }
+  if (at < 0) return false;
+  close(at);
+  return true;
+}
+
+bool set_attributes(const char* target, bool read_only) {
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (read_only ? MOUNT_ATTR_RDONLY : 0U);
+  if (syscall(SYS_mount_setattr, AT_FDCWD, target, AT_RECURSIVE, &attributes, sizeof(attributes)) == 0) return true;
+  if (errno != ENOSYS || read_only) return false;
+  return mount(nullptr, target, nullptr, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, nullptr) == 0;
+}
+
+bool mount_volume(const Plan& plan, const Volume& volume, int source) {
+  struct stat info{};
+  if (fstatat(source, "", &info, AT_EMPTY_PATH) < 0) return false;
+  if (!prepare_target(volume.target.c_str(), S_ISDIR(info.st_mode))) return false;
+  const char* target = volume.target.c_str() + 1;  // relative to the new root
+  if (plan.volumes_are_sent) {
+    return syscall(SYS_move_mount, source, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+  }
+  Text from;
+  if (!from.add("/proc/self/fd/%d", source)) return false;
+  return mount(from.bytes.data(), target, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+         set_attributes(target, volume.read_only);
+}
+
+}  // namespace
+
+int open_plainly(const char* path, int flags) {
+  int at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+  while (at >= 0) {
+    while (*path == '/') ++path;
+    if (*path == '\0') return at;
+    const std::size_t length = std::strcspn(path, "/");
+    std::array<char, 256> name{};
+    if (length >= name.size()) return close(at), errno = ENAMETOOLONG, -1;
+    std::memcpy(name.data(), path, length);
+    path += length;
+    const int next = openat(at, name.data(), O_PATH | O_CLOEXEC | O_NOFOLLOW | (*path == '\0' ? flags : O_DIRECTORY));
+    close(at);
+    at = next;
+    struct stat info{};
+    if (at >= 0 && fstat(at, &info) == 0 && S_ISLNK(info.st_mode)) return close(at), errno = ELOOP, -1;
+  }
+  return -1;
+}
+
+bool open_layers(const Plan& plan, Scene& scene) {
+  constexpr int kFlags = O_PATH | O_DIRECTORY | O_CLOEXEC;
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    const Layer& layer = plan.layers[i];
+    Scene::LayerFds& fds = scene.layers[i];
+    scene.at = static_cast<int>(i);
+    for (std::size_t k = 0; k < layer.lowers.size(); ++k) {
+      fds.lowers[k] = open(layer.lowers[k].c_str(), kFlags);
+      if (fds.lowers[k] < 0) return false;
+    }
+    if (plan.disk_bytes > 0) continue;
+    fds.upper = open(layer.upper.c_str(), kFlags);
+    fds.work = open(layer.work.c_str(), kFlags);
+    if (fds.upper < 0 || fds.work < 0) return false;
+  }
+  scene.at = -1;
+  scene.guest = open(plan.guest.c_str(), O_PATH | O_CLOEXEC);
+  return scene.guest >= 0;
+}
+
+bool open_volumes(const Plan& plan, Scene& scene) {
+  if (plan.volumes_are_sent) return true;
+  for (std::size_t i = 0; i < plan.volumes.size(); ++i) {
+    scene.at = static_cast<int>(i);
+    scene.volumes[i] = open_plainly(plan.volumes[i].source.c_str(), 0);
+    if (scene.volumes[i] < 0) return false;
+  }
+  scene.at = -1;
+  return true;
+}
+
+bool detach_mounts(const Plan& plan, Scene&) {
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0) return false;
+  Text size;
+  if (!size.add("mode=0755,size=%llu", static_cast<unsigned long long>(plan.disk_bytes > 0 ? plan.disk_bytes : 65536)))
+    return false;
+  return mount("cove", kStage, "tmpfs", kPlain, size.bytes.data()) == 0;
+}
+
+bool mount_layers(const Plan& plan, Scene& scene) {
+  if (plan.disk_bytes > 0 && !make_changes_in_memory(plan, scene)) return false;
+  if (chdir(kStage) < 0 || !make_directory("root") || chdir("root") < 0) return false;
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    scene.at = static_cast<int>(i);
+    if (!mount_layer(plan.layers[i], scene.layers[i])) return false;
+    if (i == 0 && (chdir("..") < 0 || chdir("root") < 0)) return false;  // onto what was mounted
+  }
+  scene.at = -1;
+  return true;
+}
+
+bool mount_proc(const Plan&, Scene&) {
+  return make_directory("proc") && mount("proc", "proc", "proc", kPlain | MS_NOEXEC, "hidepid=invisible") == 0;
+}
+
+bool mount_dev(const Plan&, Scene&) {
+  if (!make_directory("dev") || mount("dev", "dev", "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755,size=65536") < 0)
+    return false;
+  for (const char* name : {"null", "zero", "full", "random", "urandom", "tty"}) {
+    Text from, to;
+    if (!from.add("/dev/%s", name) || !to.add("dev/%s", name)) return false;
+    if (!make_file(to.bytes.data()) || !bind(from.bytes.data(), to.bytes.data())) return false;
+  }
+  constexpr std::array<std::pair<const char*, const char*>, 5> kLinks{{{"pts/ptmx", "dev/ptmx"},
+                                                                       {"/proc/self/fd", "dev/fd"},
+                                                                       {"/proc/self/fd/0", "dev/stdin"},
+                                                                       {"/proc/self/fd/1", "dev/stdout"},
+                                                                       {"/proc/self/fd/2", "dev/stderr"}}};
+  for (const auto& [to, link] : kLinks) {
+    if (symlink(to, link) < 0) return false;
+  }
+  return make_directory("dev/pts") && make_directory("dev/shm") &&
+         mount("devpts", "dev/pts", "devpts", MS_NOSUID | MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620") == 0 &&
+         mount("shm", "dev/shm", "tmpfs", kPlain, "mode=1777,size=67108864") == 0;
+}
+
+bool mount_volumes(const Plan& plan, Scene& scene) {
+  for (std::size_t i = 0; i < plan.volumes.size(); ++i) {
+    scene.at = static_cast<int>(i);
+    if (!mount_volume(plan, plan.volumes[i], scene.volumes[i])) return false;
+    close(scene.volumes[i]);
+  }
+  scene.at = -1;
+  return true;
+}
+
+bool write_resolver(const Plan& plan, Scene&) {
+  if (plan.resolv_conf.empty()) return true;
+  if (!prepare_target("/etc", true)) return false;
+  unlink("etc/resolv.conf");
+  const int fd = open("etc/resolv.conf", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+  if (fd < 0) return false;
+  const auto size = static_cast<ssize_t>(plan.resolv_conf.size());
+  const bool written = write(fd, plan.resolv_conf.data(), plan.resolv_conf.size()) == size;
+  close(fd);
+  return written;
+}
+
+// Opened from a read-only mount that is then taken away again: nothing inside can name the program, and nothing can
+// write to it through /proc/1/exe.
+bool bring_guest(const Plan&, Scene& scene) {
+  constexpr const char* kAt = "dev/.guest";
+  Text from;
+  if (!from.add("/proc/self/fd/%d", scene.guest) || !make_file(kAt)) return false;
+  if (!bind(from.bytes.data(), kAt) || !make_read_only(kAt, MS_NOSUID)) return false;
+  scene.guest = open(kAt, O_RDONLY | O_CLOEXEC);
+  return scene.guest >= 0 && umount2(kAt, MNT_DETACH) == 0 && unlink(kAt) == 0;
+}
+
+bool enter_root(const Plan&, Scene&) {
+  if (syscall(SYS_pivot_root, ".", ".") < 0) return false;
+  return umount2(".", MNT_DETACH) == 0 && chdir("/") == 0;
+}
+
+bool mask_proc(const Plan&, Scene&) {
+  for (const char* hidden : {"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug",
+                             "/proc/latency_stats", "/proc/kpagecount", "/proc/kpageflags", "/proc/kmsg"}) {
+    if (!bind("/dev/null", hidden) && errno != ENOENT) return false;
+  }
+  for (const char* empty : {"/proc/acpi", "/proc/scsi"}) {
+    if (mount("empty", empty, "tmpfs", kPlain | MS_RDONLY, "size=0,mode=0555") < 0 && errno != ENOENT) return false;
+  }
+  for (const char* fixed : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"}) {
+    const bool there = mount(fixed, fixed, nullptr, MS_BIND | MS_REC, nullptr) == 0;
+    if (!there && errno == ENOENT) continue;
+    if (!there || !make_read_only(fixed, kPlain | MS_NOEXEC)) return false;
+  }
+  return true;
+}
+
+}  // namespace cove::native

@@ -1,0 +1,38 @@
+#pragma once
+
+// The mounts of a new sandbox, made by its first process. Each function is a step: false means that errno says why.
+
+#include <array>
+
+#include "backend/native/plan.h"
+
+namespace cove::native {
+
+// What the steps hand to each other.
+struct Scene {
+  struct LayerFds {
+    std::array<int, kMostLowers> lowers{};
+    int upper = -1, work = -1;
+  };
+  std::array<LayerFds, kMostLayers> layers;
+  std::array<int, kMostVolumes> volumes{};  // sources, or whole mounts from the keeper
+  int guest = -1, sync = -1;
+  int at = -1;  // the layer or volume that is being worked on
+};
+
+bool open_layers(const Plan& plan, Scene& scene);  // and the guest
+bool open_volumes(const Plan& plan, Scene& scene);
+bool detach_mounts(const Plan& plan, Scene& scene);
+bool mount_layers(const Plan& plan, Scene& scene);  // from here on the working directory is the new root
+bool mount_proc(const Plan& plan, Scene& scene);
+bool mount_dev(const Plan& plan, Scene& scene);
+bool mount_volumes(const Plan& plan, Scene& scene);
+bool write_resolver(const Plan& plan, Scene& scene);
+bool bring_guest(const Plan& plan, Scene& scene);
+bool enter_root(const Plan& plan, Scene& scene);
+bool mask_proc(const Plan& plan, Scene& scene);
+
+// Opens an absolute path without following any symlink. -1: errno; ELOOP for a symlink.
+int open_plainly(const char* path, int flags);
+
+}  // namespace cove::native

@@ -1,0 +1,285 @@
+#include "backend/native/native.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "backend/guest_path.h"
+#include "backend/native/enter.h"
+#include "backend/native/host_image.h"
+#include "backend/native/users.h"
+#include "backend/native/volumes.h"
+#include "os/child.h"
+#include "os/clone.h"
+#include "os/limits.h"
+
+namespace cove::native {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kNamespaces =
+    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
+
+struct SocketPair {
+  UniqueFd ours, theirs;
+};
+
+Result<SocketPair> make_pair(const char* what) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno(what);
+  return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+class NativePlace final : public Place {
+ public:
+  NativePlace(os::Child guest, UniqueFd socket, os::LimitGroup limits)
+      : guest_(std::move(guest)), socket_(std::move(socket)), limits_(std::move(limits)) {}
+  ~NativePlace() override { [[maybe_unused]] const auto ended = destroy(Deadline::after(1s)); }
+
+  Result<Channel> connect(Deadline) override {
+    if (connected_) return fail(Errc::unsupported, "a native sandbox cannot be connected to again");
+    Channel channel;
+    channel.in = UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
+    channel.out = UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
+    if (!channel.in || !channel.out) return fail_errno("connect to the guest");
+    connected_ = true;
+    return channel;
+  }
+
+  int gone_fd() const override { return guest_.pidfd(); }
+
+  Ended ended() override {
+    const auto status = guest_.poll();
+    if (limits_.oom_kills() > 0) return {"the guest ran out of memory together with its commands"};
+    return {status ? "the guest " + status->text() : "the guest still runs"};
+  }
+
+  std::uint64_t oom_kills() const override { return limits_.oom_kills(); }
+
+  // A closed channel lets the guest say goodbye to what is left; the death of pid 1 takes the rest, with every mount.
+  Result<void> destroy(Deadline deadline) override {
+    if (destroyed_) return {};
+    shutdown(socket_.get(), SHUT_RDWR);
+    if (!guest_.wait(deadline)) {
+      [[maybe_unused]] const auto sent = guest_.signal(SIGKILL);
+      COVE_CHECK(guest_.wait(Deadline::after(5s)));
+    }
+    COVE_CHECK(limits_.remove(Deadline::after(5s)));
+    destroyed_ = true;
+    return {};
+  }
+
+ private:
+  os::Child guest_;
+  UniqueFd socket_;
+  os::LimitGroup limits_;
+  bool connected_ = false, destroyed_ = false;
+};
+
+std::string home_of(const SandboxSpec& spec) {
+  return std::filesystem::path(spec.directory).parent_path().parent_path().string();
+}
+
+Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const Users& users) {
+  if (spec.image.empty() || spec.image == "host") return host_layers(home_of(spec) + "/images", users.uid, users.gid);
+  struct stat info{};
+  if (!spec.image.starts_with('/')) {
+    return fail(Errc::unsupported, "--image " + spec.image + ": the native backend takes 'host' or a directory's path");
+  }
+  if (stat(spec.image.c_str(), &info) < 0) return fail(errno_error(errno, "--image " + spec.image));
+  if (!S_ISDIR(info.st_mode)) return fail(Errc::invalid, "--image " + spec.image + ": it is not a directory");
+  return std::vector<Layer>{{.name = "root", .target = ".", .lowers = {spec.image}, .upper = "", .work = ""}};
+}
+
+Result<void> make_owned(const std::string& path, const Users& users) {
+  if (mkdir(path.c_str(), 0755) < 0 && errno != EEXIST) return fail_errno("make " + path);
+  if (users.by_root && lchown(path.c_str(), users.uid, users.gid) < 0) return fail_errno("give away " + path);
+  return {};
+}
+
+// The sandbox's own layer: fs/NAME/upper and fs/NAME/work. /tmp does not survive a stop.
+Result<void> make_private_layer(const SandboxSpec& spec, const Users& users, std::vector<Layer>& layers) {
+  const std::string fs = spec.directory + "/fs";
+  if (mkdir(fs.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + fs);
+  for (Layer& layer : layers) {
+    const std::string at = fs + "/" + layer.name;
+    if (mkdir(at.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + at);
+    layer.upper = at + "/upper";
+    layer.work = at + "/work";
+    COVE_CHECK(make_owned(layer.upper, users));
+    COVE_CHECK(make_owned(layer.work, users));
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(layers.front().upper + "/tmp", ignored);
+  return {};
+}
+
+std::string read_text(const char* path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+Result<void> check(const SandboxSpec& spec) {
+  if (!spec.net.empty() && spec.net != "none" && spec.net != "host") {
+    return fail(Errc::unsupported, "--net " + spec.net + ": the native backend knows none and host");
+  }
+  if (spec.disk_bytes > 0 && spec.persistent) {
+    return fail(
+        Errc::unsupported,
+        "--disk with --persistent: the limit is kept by a file system in memory, which does not survive a stop; "
+        "leave one of them out");
+  }
+  return {};
+}
+
+Result<Plan> make_plan(const SandboxSpec& spec, const Users& users) {
+  Plan plan;
+  COVE_TRY(plan.guest, find_guest());
+  COVE_TRY(plan.layers, image_layers(spec, users));
+  COVE_TRY(plan.volumes, read_volumes(spec.volumes, home_of(spec)));
+  if (spec.disk_bytes == 0) COVE_CHECK(make_private_layer(spec, users, plan.layers));
+  plan.volumes_are_sent = users.by_root;
+  plan.disk_bytes = spec.disk_bytes;
+  plan.hostname = spec.name;
+  plan.own_network = spec.net != "host";
+  if (!plan.own_network) plan.resolv_conf = read_text("/etc/resolv.conf");
+  plan.drop_groups = users.by_root || users.more_gids.count > 0;
+  return plan;
+}
+
+Result<os::LimitGroup> make_limits(const SandboxSpec& spec, Plan& plan) {
+  os::Limits limits{.memory_bytes = spec.memory_bytes, .cpus = spec.cpus, .pids = spec.pids};
+  // The kernel counts processes per user namespace, so this limit needs no control group.
+  if (spec.pids > 0 && os::probe_limits().pids.empty()) {
+    plan.most_processes = spec.pids;
+    limits.pids = 0;
+  }
+  return os::LimitGroup::make(spec.name, limits);
+}
+
+// The go, with the volumes' mounts.
+Result<void> let_go(int sync, const Plan& plan, pid_t child) {
+  std::vector<UniqueFd> trees;
+  if (plan.volumes_are_sent && !plan.volumes.empty()) {
+    const UniqueFd users(open(("/proc/" + std::to_string(child) + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
+    if (!users) return fail_errno("open the sandbox's user namespace");
+    for (const Volume& volume : plan.volumes) {
+      COVE_TRY(UniqueFd tree, clone_volume(volume, users.get()));
+      trees.push_back(std::move(tree));
+    }
+  }
+  char byte = 'g';
+  iovec piece{&byte, 1};
+  msghdr message{};
+  message.msg_iov = &piece;
+  message.msg_iovlen = 1;
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostVolumes)> control{};
+  if (!trees.empty()) {
+    message.msg_control = control.data();
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * trees.size());
+    cmsghdr* header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int) * trees.size());
+    for (std::size_t i = 0; i < trees.size(); ++i) {
+      const int fd = trees[i].get();
+      std::memcpy(CMSG_DATA(header) + i * sizeof(int), &fd, sizeof(int));
+    }
+  }
+  if (sendmsg(sync, &message, MSG_NOSIGNAL) != 1) return fail_errno("let the sandbox go on");
+  return {};
+}
+
+// End of file: the guest runs, and took its copy of the socket with it.
+Result<void> await_guest(int sync, const Plan& plan, Deadline deadline) {
+  StepFailure failure{};
+  pollfd ready{sync, POLLIN, 0};
+  while (poll(&ready, 1, deadline.poll_timeout()) < 0 && errno == EINTR) {}
+  if (ready.revents == 0) return fail(Errc::timeout, "the sandbox's first process is not ready in time");
+  const ssize_t n = recv(sync, &failure, sizeof(failure), MSG_WAITALL);
+  if (n == 0) return {};
+  if (n != sizeof(failure)) return fail(Errc::internal, "the sandbox's first process ended without a word");
+  return fail(explain(failure, plan));
+}
+
+Failure refused_namespaces(Error error) {
+  std::string why = "make new namespaces: " + error.message;
+  if (access("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", F_OK) == 0)
+    why += "; AppArmor may refuse them: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or run as root";
+  return fail(Errc::unsupported, why + "; what remains without them is --backend landlock");
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Deadline deadline) {
+  COVE_CHECK(check(spec));
+  const Users users = find_users();
+  COVE_TRY(Plan plan, make_plan(spec, users));
+  COVE_TRY(SocketPair channel, make_pair("make the guest's channel"));
+  COVE_TRY(SocketPair sync, make_pair("make a socket"));
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) return fail_errno("open /dev/null");
+  plan.sync = sync.theirs.get();
+  plan.channel = channel.theirs.get();
+  plan.null = null.get();
+  COVE_TRY(os::LimitGroup limits, make_limits(spec, plan));
+  auto cloned = os::clone_process(kNamespaces | (plan.own_network ? CLONE_NEWNET : 0U));
+  if (!cloned) return refused_namespaces(std::move(cloned).error());
+  if (cloned->pid == 0) {
+    enter(plan);
+    _exit(1);
+  }
+  os::Child guest = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
+  sync.theirs.reset();
+  channel.theirs.reset();
+  COVE_CHECK(limits.add(guest.pid()));
+  COVE_CHECK(map_users(users, guest.pid(), deadline));
+  COVE_CHECK(let_go(sync.ours.get(), plan, guest.pid()));
+  COVE_CHECK(await_guest(sync.ours.get(), plan, deadline));
+  return std::make_unique<NativePlace>(std::move(guest), std::move(channel.ours), std::move(limits));
+}
+
+Probe NativeBackend::probe(Deadline) {
+  Probe probe;
+  if (const auto guest = find_guest(); !guest) {
+    probe.why_not = guest.error().message;
+    return probe;
+  }
+  // The first steps for real: the rest depends on where COVE_HOME is.
+  auto cloned = os::clone_process(kNamespaces | CLONE_NEWNET);
+  if (!cloned) {
+    probe.why_not = refused_namespaces(std::move(cloned).error()).value().message;
+    return probe;
+  }
+  if (cloned->pid == 0) _exit(0);
+  os::Child child = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
+  [[maybe_unused]] const auto ended = child.wait(Deadline::after(2s));
+  probe.usable = true;
+  probe.capabilities = {"session", "pty",      "files",    "forward",         "persistent",
+                        "volumes", "net:none", "net:host", "image:directory", "limit:disk=tmpfs"};
+  const os::LimitSupport& limits = os::probe_limits();
+  for (const auto& [name, by] : {std::pair<std::string, std::string>{"memory", limits.memory},
+                                 {"cpus", limits.cpus},
+                                 {"pids", limits.pids.empty() ? "rlimit" : limits.pids}}) {
+    if (!by.empty()) probe.capabilities.push_back("limit:" + name + "=" + by);
+  }
+  return probe;
+}
+
+Result<std::vector<Leftover>> NativeBackend::leftovers(Deadline) {
+  std::vector<Leftover> found;
+  for (const std::string& name : os::find_limit_groups()) found.push_back({"cgroup", name});
+  return found;
+}
+
+}  // namespace cove::native

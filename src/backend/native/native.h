@@ -1,0 +1,22 @@
+#pragma once
+
+// Linux namespaces on this kernel: no daemon, no download, with or without root.
+//
+// Guarantees: own user, mount, pid, ipc, uts, cgroup and (unless --net host) network namespaces; the guest is pid 1, so
+// its death is the end of everything inside; a root that is an overlay of an image and a private layer; no new
+// privileges, few capabilities (walls.h), a system call filter (os/seccomp.h). Not guaranteed: a wall against faults of
+// the kernel itself, which the sandbox shares.
+
+#include "backend/backend.h"
+
+namespace cove::native {
+
+class NativeBackend final : public Backend {
+ public:
+  std::string_view name() const override { return "native"; }
+  Probe probe(Deadline deadline) override;
+  Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
+  Result<std::vector<Leftover>> leftovers(Deadline deadline) override;
+};
+
+}  // namespace cove::native

@@ -1,0 +1,43 @@
+#pragma once
+
+// What the first process of a native sandbox needs to know, prepared by the keeper so that the process itself, between
+// clone and exec, allocates nothing.
+
+#include <sys/resource.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace cove::native {
+
+inline constexpr std::size_t kMostLayers = 8, kMostLowers = 4, kMostVolumes = 64;
+
+// One overlay of the root: what is shown, and where changes go.
+struct Layer {
+  std::string name;                 // of its directory below the sandbox's `fs`: "root", "usr"
+  std::string target;               // below the new root; "." for the root itself
+  std::vector<std::string> lowers;  // topmost first
+  std::string upper, work;          // unused with Plan::disk_bytes
+};
+
+struct Volume {
+  std::string source, target;  // both absolute, without . and ..
+  bool read_only = false;
+};
+
+struct Plan {
+  std::vector<Layer> layers;  // the root first
+  std::vector<Volume> volumes;
+  bool volumes_are_sent = false;  // as mounts with mapped ids, by the keeper; otherwise the process binds them itself
+  std::uint64_t disk_bytes = 0;   // 0: changes go to the layers' directories, otherwise to a tmpfs of this size
+  std::string resolv_conf;        // "" leaves what the image has
+  std::string hostname;
+  std::string guest;        // the program's path on the host
+  bool own_network = true;  // then its loopback is brought up
+  bool drop_groups = false;
+  rlim_t most_processes = RLIM_INFINITY;
+  int sync = -1, channel = -1, null = -1;  // the child's descriptors
+};
+
+}  // namespace cove::native
