@@ -45,6 +45,8 @@ class Place {
   virtual ~Place() = default;
   // The stream to the guest; again after a disconnect where the place can.
   virtual Result<Channel> connect(Deadline) = 0;
+  // Puts what only the place knows into the spec that sessions get: a home and a temporary directory that are in it.
+  virtual void settle(SandboxSpec&) const {}
   // Readable (POLLIN) as soon as the place is gone.
   virtual int gone_fd() const = 0;
   // Valid once gone_fd is readable.

@@ -1,5 +1,6 @@
 #include "backend/table.h"
 
+#include "backend/landlock/landlock.h"
 #include "backend/local/local.h"
 #include "backend/native/native.h"
 
@@ -7,8 +8,9 @@ namespace cove {
 
 std::vector<Backend*> all_backends() {
   static native::NativeBackend native;
+  static landlock::LandlockBackend landlock;
   static local::LocalBackend local;
-  return {&native, &local};
+  return {&native, &landlock, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {

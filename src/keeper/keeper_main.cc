@@ -121,6 +121,7 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
   COVE_TRY(parts.place, backend->start(placed, deadline));
   COVE_TRY(parts.channel, parts.place->connect(deadline));
   parts.spec = spec;
+  parts.place->settle(parts.spec);
   parts.lifetime = std::move(lifetime);
   parts.record = std::move(record);
   auto keeper = std::make_unique<Keeper>(std::move(parts));

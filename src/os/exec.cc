@@ -141,6 +141,9 @@ void PreparedExec::run(int error_fd) const {
     [[maybe_unused]] const auto n = write(error_fd, report.data(), sizeof(report));
   };
   if (spec_.cgroup_procs >= 0 && write(spec_.cgroup_procs, "0", 1) != 1) return give_up();
+  // While the ruleset's descriptor is there. Nothing below opens a file but exec.
+  step = Step::rights;
+  if (spec_.walls != nullptr && !give_up_rights(*spec_.walls)) return give_up();
   step = Step::descriptors;
   const int lifted = fcntl(error_fd, F_DUPFD_CLOEXEC, fds_.empty() ? 10 : fds_.back().as + 10);
   if (lifted < 0) return give_up();
@@ -170,6 +173,8 @@ void PreparedExec::run(int error_fd) const {
     unblock_signals();
   else
     reset_signals();
+  step = Step::calls;
+  if (spec_.walls != nullptr && !give_up_calls(*spec_.walls)) return give_up();
   step = Step::exec;
   int most_telling = ENOENT;
   for (const std::string& path : candidates_) {
@@ -190,6 +195,8 @@ Result<void> PreparedExec::read_failure(int error_fd, const ExecSpec& spec) {
   if (n != sizeof(report)) return fail(Errc::internal, "spawn " + spec.argv.at(0) + ": the child ended before exec");
   switch (static_cast<Step>(report[0])) {
     case Step::cgroup: return fail(errno_error(report[1], "enter the command's cgroup"));
+    case Step::rights: return fail(errno_error(report[1], "give up rights before " + spec.argv.at(0)));
+    case Step::calls: return fail(errno_error(report[1], "install the system call filter of " + spec.argv.at(0)));
     case Step::descriptors: return fail(errno_error(report[1], "arrange descriptors for " + spec.argv.at(0)));
     case Step::session: return fail(errno_error(report[1], "setsid"));
     case Step::terminal: return fail(errno_error(report[1], "take the controlling terminal"));

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/unique_fd.h"
+#include "os/walls.h"
 
 namespace cove::os {
 
@@ -34,6 +35,7 @@ struct ExecSpec {
   uid_t uid = 0;
   gid_t gid = 0;
   std::vector<gid_t> groups;
+  const Walls* walls = nullptr;  // lent; not with switch_user, which needs what they take
 };
 
 // Everything allocated in advance. Lives until exec has happened or failed.
@@ -47,7 +49,7 @@ class PreparedExec {
   static Result<void> read_failure(int error_fd, const ExecSpec& spec);
 
  private:
-  enum class Step : unsigned char { cgroup, descriptors, session, terminal, directory, user, exec };
+  enum class Step : unsigned char { cgroup, rights, descriptors, session, terminal, directory, user, calls, exec };
   bool arrange_descriptors() const;
 
   std::vector<std::string> candidates_;  // paths to try, in order

@@ -1,70 +1,10 @@
 #include "backend/local/local.h"
 
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <csignal>
-
 #include "backend/guest_path.h"
-#include "os/child.h"
-#include "os/descendants.h"
+#include "backend/host_process.h"
 
 namespace cove::local {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr int kGuestFd = 3;
-
-class LocalPlace final : public Place {
- public:
-  LocalPlace(os::Child guest, UniqueFd socket) : guest_(std::move(guest)), socket_(std::move(socket)) {}
-  ~LocalPlace() override { [[maybe_unused]] const auto ended = destroy(Deadline::after(1s)); }
-
-  Result<Channel> connect(Deadline) override {
-    if (connected_) return fail(Errc::unsupported, "a local sandbox cannot be connected to again");
-    Channel channel;
-    channel.in = UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
-    channel.out = UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!channel.in || !channel.out) return fail_errno("connect to the guest");
-    connected_ = true;
-    return channel;
-  }
-
-  int gone_fd() const override { return guest_.pidfd(); }
-
-  Ended ended() override {
-    const auto status = guest_.poll();
-    return {status ? "the guest " + status->text() : "the guest still runs"};
-  }
-
-  // The guest ends its commands when the channel closes. shutdown() reaches every copy of the descriptor, also those
-  // that connect() gave away.
-  Result<void> destroy(Deadline deadline) override {
-    if (destroyed_) return {};
-    shutdown(socket_.get(), SHUT_RDWR);
-    if (!guest_.wait(deadline)) {
-      [[maybe_unused]] const auto sent = guest_.signal(SIGKILL);
-      COVE_CHECK(guest_.wait(Deadline::after(5s)));
-    }
-    COVE_CHECK(os::kill_descendants(getpid(), Deadline::after(5s)));
-    destroyed_ = true;
-    return {};
-  }
-
- private:
-  os::Child guest_;
-  UniqueFd socket_;
-  bool connected_ = false, destroyed_ = false;
-};
-
-std::string start_directory(const SandboxSpec& spec, const std::vector<std::string>& env) {
-  const std::string home = os::find_env(env, "HOME");
-  if (spec.cwd.empty() || spec.cwd == "~") return home.empty() ? "/" : home;
-  if (spec.cwd.starts_with("~/")) return home + spec.cwd.substr(1);
-  return spec.cwd;
-}
 
 Failure refuse(const std::string& option, const std::string& why) {
   return fail(Errc::unsupported, "the local backend cannot honour " + option + ": " + why +
@@ -96,23 +36,14 @@ Probe LocalBackend::probe(Deadline) {
 Result<std::unique_ptr<Place>> LocalBackend::start(const SandboxSpec& spec, Deadline) {
   COVE_CHECK(check(spec));
   COVE_TRY(const std::string guest, find_guest());
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno("make the guest's channel");
-  UniqueFd ours(ends[0]), theirs(ends[1]);
-  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return fail_errno("open /dev/null");
   os::ExecSpec exec;
   exec.program = guest;
-  exec.argv = {"cove-guest"};
   for (const auto& [key, value] : spec.env) exec.env.push_back(key + "=" + value);
-  exec.cwd = start_directory(spec, exec.env);
+  exec.cwd = start_directory(spec, os::find_env(exec.env, "HOME"));
   // Only a directory that was asked for must be there; a home that is gone must not lock its user out.
   exec.nearest_cwd = spec.cwd.empty();
-  exec.fds = {{null.get(), 0}, {null.get(), 1}, {null.get(), 2}, {theirs.get(), kGuestFd}};
-  exec.new_session = true;
-  auto child = os::Child::spawn(exec);
-  if (!child) return fail(std::move(child).error().because("start local sandbox"));
-  return std::make_unique<LocalPlace>(std::move(*child), std::move(ours));
+  COVE_TRY(HostProcess place, HostProcess::start(std::move(exec), "local"));
+  return std::make_unique<HostProcess>(std::move(place));
 }
 
 }  // namespace cove::local

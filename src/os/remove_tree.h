@@ -1,0 +1,13 @@
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+
+namespace cove::os {
+
+// Removes a directory that strangers have filled, and everything in it: of any depth, also where it cannot be read, and
+// never through a symlink. Nothing may run in it any more. One that is not there is fine.
+Result<void> remove_tree(const std::string& path);
+
+}  // namespace cove::os
