@@ -6,6 +6,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -128,6 +129,22 @@ TEST_F(LandlockPlaceTest, TheNetworkIsThereOnlyIfAskedFor) {
   expect_refused({attempt});
   spec_.net = "host";
   EXPECT_EQ(inside(attempt + " && echo connected >&3"), "connected\n");
+}
+
+// Behind such a path is, on many machines, somebody who runs programs for whoever asks.
+TEST_F(LandlockPlaceTest, NoUnixSocketIsReachableWhateverTheNetwork) {
+  if (access("/usr/bin/python3", X_OK) < 0) GTEST_SKIP() << "there is no python3 to try it with";
+  const std::string path = folder_ + "/outside/socket";
+  const UniqueFd listener(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  ASSERT_EQ(bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(listener.get(), 8), 0);
+  for (const char* net : {"none", "host"}) {
+    spec_.net = net;
+    expect_refused({"/usr/bin/python3 -c 'import socket; socket.socket(socket.AF_UNIX).connect(\"" + path + "\")'"});
+  }
 }
 
 TEST_F(LandlockPlaceTest, SignalsReachOnlyItsOwnProcesses) {
