@@ -62,6 +62,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
+  virtual bool isolates() const { return true; }
   virtual Probe probe(Deadline) = 0;
   // Refuses, with the option's name, what it cannot honour. On error nothing is left behind.
   virtual Result<std::unique_ptr<Place>> start(const SandboxSpec&, Deadline) = 0;

@@ -1,6 +1,6 @@
 #pragma once
 
-// The guest as a process of this machine, for backends that make no place around it: what `local` and `landlock` share.
+// The guest as a child of the keeper: what `local`, `landlock` and `native` share.
 
 #include "backend/backend.h"
 #include "os/child.h"
@@ -13,6 +13,9 @@ class HostProcess : public Place {
   // comes with program, environment, directory and walls.
   static Result<HostProcess> start(os::ExecSpec exec, std::string backend);
 
+  // One that was started otherwise, and the keeper's end of its channel.
+  HostProcess(os::Child guest, UniqueFd socket, std::string backend)
+      : guest_(std::move(guest)), socket_(std::move(socket)), backend_(std::move(backend)) {}
   HostProcess(HostProcess&&) noexcept = default;
   ~HostProcess() override;
 
@@ -23,8 +26,6 @@ class HostProcess : public Place {
   Result<void> destroy(Deadline deadline) override;
 
  private:
-  HostProcess(os::Child guest, UniqueFd socket, std::string backend)
-      : guest_(std::move(guest)), socket_(std::move(socket)), backend_(std::move(backend)) {}
   Result<void> end(Deadline deadline);
 
   os::Child guest_;

@@ -12,7 +12,8 @@ namespace cove {
 struct SandboxSpec {
   std::string name;
   std::string directory;  // the sandbox's own on this machine, given by the keeper; never sent or stored
-  std::string backend = "local";
+  std::string backend = "auto";
+  std::vector<std::string> require;  // what `auto` must find: see kRequirements
   std::string image, net, cwd;
   std::vector<std::pair<std::string, std::string>>
       env;                                       // the final environment: base, -e and forwarded, already filtered

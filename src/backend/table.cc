@@ -1,5 +1,7 @@
 #include "backend/table.h"
 
+#include <algorithm>
+
 #include "backend/landlock/landlock.h"
 #include "backend/local/local.h"
 #include "backend/native/native.h"
@@ -22,15 +24,36 @@ Result<Backend*> find_backend(std::string_view name) {
   return fail(Errc::not_found, "there is no backend '" + std::string(name) + "': use auto or one of " + known);
 }
 
-Result<Choice> choose_backend(Deadline deadline) {
+namespace {
+
+// "" if it will do.
+std::string why_not(Backend& backend, const std::vector<std::string>& required, Deadline deadline) {
+  if (!backend.isolates())
+    return "it has no walls; use --backend " + std::string(backend.name()) + " if that is wanted";
+  const Probe probe = backend.probe(deadline);
+  if (!probe.usable) return probe.why_not;
+  for (const std::string& wanted : required) {
+    if (std::find(probe.capabilities.begin(), probe.capabilities.end(), wanted) == probe.capabilities.end())
+      return "it cannot promise " + wanted + " here";
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<Choice> choose_backend(const std::vector<std::string>& required, Deadline deadline) {
+  for (const std::string& wanted : required) {
+    if (std::find(kRequirements.begin(), kRequirements.end(), wanted) == kRequirements.end())
+      return fail(Errc::invalid, "--require " + wanted + ": there are fs-read, fs-write, net, pid and memory");
+  }
   Choice choice;
   for (Backend* backend : all_backends()) {
-    const Probe probe = backend->probe(deadline);
-    if (probe.usable) {
+    const std::string reason = why_not(*backend, required, deadline);
+    if (reason.empty()) {
       choice.backend = backend;
       return choice;
     }
-    choice.rejected.push_back(std::string(backend->name()) + ": " + probe.why_not);
+    choice.rejected.push_back(std::string(backend->name()) + ": " + reason);
   }
   std::string why;
   for (const std::string& reason : choice.rejected) why += "; " + reason;

@@ -23,7 +23,7 @@ std::string absolute(const std::string& path) {
 // `auto` is settled here, because what a sandbox may see of the environment depends on the backend.
 Result<void> settle_backend(SandboxSpec& spec) {
   if (spec.backend != "auto") return {};
-  COVE_TRY(const Choice choice, choose_backend(Deadline::after(std::chrono::seconds(10))));
+  COVE_TRY(const Choice choice, choose_backend(spec.require, Deadline::after(std::chrono::seconds(10))));
   for (const std::string& why : choice.rejected) complain("auto: not " + why);
   spec.backend = choice.backend->name();
   return {};
@@ -44,6 +44,7 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.texts("-e,--env", options.env, "K=V", "Set a variable inside");
   arguments.texts("--forward-env", options.forward_env, "K", "Forward a variable of this environment by its name");
   arguments.texts("--volume", options.volumes, "HOST:INSIDE[:ro]", "Show a host directory inside");
+  arguments.texts("--require", options.require, "WALL", "What 'auto' must find: fs-read, fs-write, net, pid, memory");
   arguments.text("-w,--cwd", options.cwd, "DIR", "Where sessions start");
   arguments.flag("--persistent", options.persistent, "Keep files and sessions over stop, start and a reboot");
   arguments.flag("--no-login", options.no_login, "Do not read the login start-up files");
@@ -56,6 +57,7 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
     const auto given = options.settings.find(std::string(setting.key));
     if (given != options.settings.end()) COVE_CHECK(setting.set(spec, given->second));
   }
+  spec.require = options.require;
   COVE_CHECK(settle_backend(spec));
   spec.volumes = options.volumes;
   spec.persistent = options.persistent;

@@ -10,7 +10,7 @@ namespace cove::cli {
 // The common options of `run` and `create`: what kind of sandbox.
 struct SpecOptions {
   std::map<std::string, std::string> settings;  // by key; checked when parsed
-  std::vector<std::string> env, forward_env, volumes;
+  std::vector<std::string> env, forward_env, volumes, require;
   std::string cwd;
   bool persistent = false, no_login = false;
 };

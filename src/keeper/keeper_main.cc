@@ -135,7 +135,7 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
 Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, UniqueFd lifetime) {
   SandboxSpec spec = request.spec;
   if (!request.restart && spec.backend == "auto") {
-    COVE_TRY(const Choice choice, choose_backend(Deadline::after(30s)));
+    COVE_TRY(const Choice choice, choose_backend(spec.require, Deadline::after(30s)));
     spec.backend = choice.backend->name();
   }
   COVE_TRY(record::Record record, take_record(request, spec));

@@ -81,16 +81,21 @@ class Remover {
 
 }  // namespace
 
-Result<void> remove_tree(const std::string& path) {
+Result<void> remove_tree(const std::string& path) { return remove_tree_at(AT_FDCWD, path); }
+
+Result<void> remove_tree_at(int parent, const std::string& name) {
+  if (unlinkat(parent, name.c_str(), 0) == 0 || errno == ENOENT) return {};
   struct stat info{};
-  if (lstat(path.c_str(), &info) < 0 && errno == ENOENT) return {};
-  if (S_ISDIR(info.st_mode)) chmod(path.c_str(), 0700);
-  const UniqueFd root(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!root) return fail_errno("remove " + path);
-  if (auto emptied = Remover(root.get()).run(); !emptied) {
-    return fail(std::move(emptied).error().because("remove " + path));
+  if (fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(info.st_mode) &&
+      (info.st_mode & 0700) != 0700) {
+    fchmodat(parent, name.c_str(), 0700, 0);
   }
-  if (rmdir(path.c_str()) < 0) return fail_errno("remove " + path);
+  const UniqueFd root(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!root) return fail_errno("remove " + name);
+  if (auto emptied = Remover(root.get()).run(); !emptied) {
+    return fail(std::move(emptied).error().because("remove " + name));
+  }
+  if (unlinkat(parent, name.c_str(), AT_REMOVEDIR) < 0 && errno != ENOENT) return fail_errno("remove " + name);
   return {};
 }
 

@@ -9,5 +9,6 @@ namespace cove::os {
 // Removes a directory that strangers have filled, and everything in it: of any depth, also where it cannot be read, and
 // never through a symlink. Nothing may run in it any more. One that is not there is fine.
 Result<void> remove_tree(const std::string& path);
+Result<void> remove_tree_at(int parent, const std::string& name);
 
 }  // namespace cove::os

@@ -21,7 +21,5 @@ Result<void> write_file_at(int directory, const std::string& name, std::string_v
 Result<UniqueFd> open_private_directory(int parent, const std::string& name, const std::string& shown);
 // All names but . and ..
 Result<std::vector<std::string>> names_in(int directory);
-// A directory with everything in it; never follows a symlink. What is gone already is fine.
-Result<void> remove_tree_at(int parent, const std::string& name);
 
 }  // namespace cove::record

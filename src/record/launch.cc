@@ -13,9 +13,9 @@ struct Wire {
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     auto& spec = s.request.spec;
-    ar(s.request.restart, spec.name, spec.backend, spec.image, spec.net, spec.cwd, s.env, spec.env_names_forwarded,
-       spec.volumes, s.cpus, spec.memory_bytes, spec.disk_bytes, spec.pids, spec.timeout_ms, spec.idle_timeout_ms,
-       spec.max_duration_ms, spec.log_cap_bytes, spec.persistent, spec.login, spec.owned);
+    ar(s.request.restart, spec.name, spec.backend, spec.require, spec.image, spec.net, spec.cwd, s.env,
+       spec.env_names_forwarded, spec.volumes, s.cpus, spec.memory_bytes, spec.disk_bytes, spec.pids, spec.timeout_ms,
+       spec.idle_timeout_ms, spec.max_duration_ms, spec.log_cap_bytes, spec.persistent, spec.login, spec.owned);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <ctime>
 
+#include "os/remove_tree.h"
 #include "record/files.h"
 #include "record/home.h"
 
@@ -20,7 +21,7 @@ void clear_half_made(int sandboxes, const std::string& name) {
   if (std::time(nullptr) - info.st_mtime < kHalfMadeSeconds) return;
   const UniqueFd lock(openat(sandboxes, (name + "/lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   if (lock && flock(lock.get(), LOCK_EX | LOCK_NB) < 0) return;
-  [[maybe_unused]] const auto removed = remove_tree_at(sandboxes, name);
+  [[maybe_unused]] const auto removed = os::remove_tree_at(sandboxes, name);
 }
 
 // nullopt: it is no record, or it has been cleared.

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "os/remove_tree.h"
 #include "record/files.h"
 #include "record/home.h"
 #include "record/json.h"
@@ -69,7 +70,7 @@ Result<void> remove_record(const std::string& name) {
     if (errno == ENOENT) return {};
     return fail_errno("remove sandbox " + name);
   }
-  return remove_tree_at(sandboxes.get(), gone);
+  return os::remove_tree_at(sandboxes.get(), gone);
 }
 
 std::size_t distance(const std::string& a, const std::string& b) {
@@ -106,7 +107,7 @@ Result<Record> Record::create(const SandboxSpec& spec) {
   // Made aside, complete and locked, then renamed: a record that can be seen is never half made.
   const std::string aside = unique_name("new");
   const auto give_up = [&](Error error) {
-    [[maybe_unused]] const auto removed = remove_tree_at(sandboxes.get(), aside);
+    [[maybe_unused]] const auto removed = os::remove_tree_at(sandboxes.get(), aside);
     return fail(std::move(error).because("make sandbox " + spec.name));
   };
   if (mkdirat(sandboxes.get(), aside.c_str(), 0700) < 0) return give_up(errno_error(errno, "make its directory"));

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,6 +15,7 @@
 #include <fstream>
 
 #include "backend/guest_path.h"
+#include "backend/host_process.h"
 #include "backend/native/enter.h"
 #include "backend/native/host_image.h"
 #include "backend/native/users.h"
@@ -42,48 +44,28 @@ Result<SocketPair> make_pair(const char* what) {
 
 class NativePlace final : public Place {
  public:
-  NativePlace(os::Child guest, UniqueFd socket, os::LimitGroup limits)
-      : guest_(std::move(guest)), socket_(std::move(socket)), limits_(std::move(limits)) {}
-  ~NativePlace() override { [[maybe_unused]] const auto ended = destroy(Deadline::after(1s)); }
+  NativePlace(HostProcess guest, os::LimitGroup limits) : guest_(std::move(guest)), limits_(std::move(limits)) {}
+  ~NativePlace() override { [[maybe_unused]] const auto ended = end(Deadline::after(1s)); }
 
-  Result<Channel> connect(Deadline) override {
-    if (connected_) return fail(Errc::unsupported, "a native sandbox cannot be connected to again");
-    Channel channel;
-    channel.in = UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
-    channel.out = UniqueFd(fcntl(socket_.get(), F_DUPFD_CLOEXEC, 0));
-    if (!channel.in || !channel.out) return fail_errno("connect to the guest");
-    connected_ = true;
-    return channel;
-  }
-
-  int gone_fd() const override { return guest_.pidfd(); }
-
+  Result<Channel> connect(Deadline deadline) override { return guest_.connect(deadline); }
+  int gone_fd() const override { return guest_.gone_fd(); }
   Ended ended() override {
-    const auto status = guest_.poll();
-    if (limits_.oom_kills() > 0) return {"the guest ran out of memory together with its commands"};
-    return {status ? "the guest " + status->text() : "the guest still runs"};
+    Ended ended = guest_.ended();
+    if (limits_.oom_kills() > 0) ended.why += " (the sandbox ran out of memory)";
+    return ended;
   }
-
   std::uint64_t oom_kills() const override { return limits_.oom_kills(); }
-
-  // A closed channel lets the guest say goodbye to what is left; the death of pid 1 takes the rest, with every mount.
-  Result<void> destroy(Deadline deadline) override {
-    if (destroyed_) return {};
-    shutdown(socket_.get(), SHUT_RDWR);
-    if (!guest_.wait(deadline)) {
-      [[maybe_unused]] const auto sent = guest_.signal(SIGKILL);
-      COVE_CHECK(guest_.wait(Deadline::after(5s)));
-    }
-    COVE_CHECK(limits_.remove(Deadline::after(5s)));
-    destroyed_ = true;
-    return {};
-  }
+  Result<void> destroy(Deadline deadline) override { return end(deadline); }
 
  private:
-  os::Child guest_;
-  UniqueFd socket_;
+  // The guest is pid 1: its death takes everything inside, with every mount.
+  Result<void> end(Deadline deadline) {
+    COVE_CHECK(guest_.destroy(deadline));
+    return limits_.remove(Deadline::after(5s));
+  }
+
+  HostProcess guest_;
   os::LimitGroup limits_;
-  bool connected_ = false, destroyed_ = false;
 };
 
 std::string home_of(const SandboxSpec& spec) {
@@ -219,6 +201,17 @@ Failure refused_namespaces(Error error) {
   return fail(Errc::unsupported, why + "; what remains without them is --backend landlock");
 }
 
+// What is refused where it is refused, as cheaply as it can be found out: a new user namespace, and rights in it.
+Result<void> try_namespaces() {
+  auto cloned = os::clone_process(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID);
+  if (!cloned) return refused_namespaces(std::move(cloned).error());
+  if (cloned->pid == 0) _exit(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 ? 0 : errno);
+  os::Child child = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
+  COVE_TRY(const os::ExitStatus status, child.wait(Deadline::after(2s)));
+  if (status.code != 0) return refused_namespaces(errno_error(status.code, "mount in them"));
+  return {};
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Deadline deadline) {
@@ -246,7 +239,8 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   COVE_CHECK(map_users(users, guest.pid(), deadline));
   COVE_CHECK(let_go(sync.ours.get(), plan, guest.pid()));
   COVE_CHECK(await_guest(sync.ours.get(), plan, deadline));
-  return std::make_unique<NativePlace>(std::move(guest), std::move(channel.ours), std::move(limits));
+  HostProcess process(std::move(guest), std::move(channel.ours), "native");
+  return std::make_unique<NativePlace>(std::move(process), std::move(limits));
 }
 
 Probe NativeBackend::probe(Deadline) {
@@ -255,24 +249,21 @@ Probe NativeBackend::probe(Deadline) {
     probe.why_not = guest.error().message;
     return probe;
   }
-  // The first steps for real: the rest depends on where COVE_HOME is.
-  auto cloned = os::clone_process(kNamespaces | CLONE_NEWNET);
-  if (!cloned) {
-    probe.why_not = refused_namespaces(std::move(cloned).error()).value().message;
+  if (const auto tried = try_namespaces(); !tried) {
+    probe.why_not = tried.error().message;
     return probe;
   }
-  if (cloned->pid == 0) _exit(0);
-  os::Child child = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
-  [[maybe_unused]] const auto ended = child.wait(Deadline::after(2s));
   probe.usable = true;
-  probe.capabilities = {"session", "pty",      "files",    "forward",         "persistent",
-                        "volumes", "net:none", "net:host", "image:directory", "limit:disk=tmpfs"};
+  probe.capabilities = {"session", "pty",      "files",           "forward",         "persistent",
+                        "volumes", "net:none", "net:host",        "fs-read",         "fs-write",
+                        "net",     "pid",      "image:directory", "limit:disk=tmpfs"};
   const os::LimitSupport& limits = os::probe_limits();
   for (const auto& [name, by] : {std::pair<std::string, std::string>{"memory", limits.memory},
                                  {"cpus", limits.cpus},
                                  {"pids", limits.pids.empty() ? "rlimit" : limits.pids}}) {
     if (!by.empty()) probe.capabilities.push_back("limit:" + name + "=" + by);
   }
+  if (!limits.memory.empty()) probe.capabilities.emplace_back("memory");
   return probe;
 }
 
