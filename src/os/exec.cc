@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -119,6 +120,7 @@ PreparedExec::PreparedExec(const ExecSpec& spec)
       env_(as_pointers(spec.env)),
       parents_(directories_to_try(spec)),
       fds_(spec.fds),
+      parent_(getpid()),
       spec_(spec) {
   std::sort(fds_.begin(), fds_.end(), [](const FdGift& a, const FdGift& b) { return a.as < b.as; });
 }
@@ -158,6 +160,13 @@ void PreparedExec::run(int error_fd) const {
   if (spec_.switch_user &&
       (setgroups(spec_.groups.size(), spec_.groups.data()) < 0 || setgid(spec_.gid) < 0 || setuid(spec_.uid) < 0)) {
     return give_up();
+  }
+  // After the change of user, which would undo it. A parent that died before is not told any more: look again.
+  step = Step::parent;
+  if (spec_.parent_death_signal != 0) {
+    if (prctl(PR_SET_PDEATHSIG, spec_.parent_death_signal) < 0) return give_up();
+    errno = ESRCH;
+    if (getppid() != parent_) return give_up();
   }
   step = Step::directory;
   bool entered = parents_.empty();
@@ -202,6 +211,7 @@ Result<void> PreparedExec::read_failure(int error_fd, const ExecSpec& spec) {
     case Step::terminal: return fail(errno_error(report[1], "take the controlling terminal"));
     case Step::directory: return fail(errno_error(report[1], "enter directory " + spec.cwd));
     case Step::user: return fail(errno_error(report[1], "switch to user id " + std::to_string(spec.uid)));
+    case Step::parent: return fail(errno_error(report[1], "follow the parent"));
     case Step::exec: break;
   }
   return fail(errno_error(report[1], "run " + (spec.program.empty() ? spec.argv.at(0) : spec.program)));

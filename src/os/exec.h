@@ -31,6 +31,7 @@ struct ExecSpec {
   bool signals_are_clean = false;     // the caller ignores none (handlers do not survive exec), so none must be reset
   int cgroup_procs = -1;              // the cgroup.procs to enter, lent
   int umask = -1;                     // -1 keeps
+  int parent_death_signal = 0;        // sent to it when the *thread* that started it ends, however that happens
   bool switch_user = false;
   uid_t uid = 0;
   gid_t gid = 0;
@@ -49,13 +50,25 @@ class PreparedExec {
   static Result<void> read_failure(int error_fd, const ExecSpec& spec);
 
  private:
-  enum class Step : unsigned char { cgroup, rights, descriptors, session, terminal, directory, user, calls, exec };
+  enum class Step : unsigned char {
+    cgroup,
+    rights,
+    descriptors,
+    session,
+    terminal,
+    directory,
+    user,
+    parent,
+    calls,
+    exec
+  };
   bool arrange_descriptors() const;
 
   std::vector<std::string> candidates_;  // paths to try, in order
   std::vector<char*> argv_, env_;
   std::vector<std::string> parents_;  // cwd and, for nearest_cwd, its ancestors
   mutable std::vector<FdGift> fds_;
+  const pid_t parent_;
   const ExecSpec& spec_;
 };
 
