@@ -142,6 +142,24 @@ TEST(Child, AStatusThatSomebodyElseTookIsAnErrorNotAnEndlessWait) {
   EXPECT_EQ(child->wait(kSoon).error().code, Errc::internal);
 }
 
+TEST(Child, FollowsTheThreadThatStartedIt) {
+  Pipe alive;  // open for as long as the child lives
+  const pid_t parent = fork();
+  if (parent == 0) {
+    ExecSpec spec = shell("echo started; exec sleep 1000");
+    spec.fds.push_back({.from = alive.write.get(), .as = 1});
+    spec.parent_death_signal = SIGKILL;
+    const auto child = Child::spawn(spec);
+    while (true) pause();
+  }
+  alive.write.reset();
+  char byte = 0;
+  EXPECT_EQ(::read(alive.read.get(), &byte, 1), 1);
+  ::kill(parent, SIGKILL);
+  EXPECT_EQ(waitpid(parent, nullptr, 0), parent);
+  EXPECT_EQ(read_to_end(alive.read.get()), "tarted\n");
+}
+
 TEST(Child, FailureNamesTheStepAndItsObject) {
   ScratchDir scratch;
   std::ofstream(scratch.path("plain")) << "text\n";

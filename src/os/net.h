@@ -31,10 +31,12 @@ Result<std::vector<Ipv4Net>> own_ipv4_networks();
 // 0 or an errno.
 int bring_loopback_up();
 
-// From now on no process of the network namespace of `pid` can send to these destinations. Enters its user and network
-// namespace in a child of its own; the caller must have made them or be root. Routes of type `prohibit` make a refusal
-// immediate (EACCES); a filter on everything that is sent holds where a socket chooses its device by itself, because
-// the kernel then asks no route. Does not hold against CAP_NET_RAW or CAP_NET_ADMIN inside.
+// From now on no process of the network namespace of `pid` can send to these destinations through a device other than
+// its loopback. Enters its user and network namespace in a child of its own; the caller must have made them or be root.
+// Routes of type `prohibit` make a refusal immediate (EACCES); a filter on everything that is sent holds where a socket
+// chooses its device by itself, because the kernel then asks no route. (So 127.0.0.0/8 belongs into such a list: a
+// socket that is bound to a device can send there what the other end may take for its own loopback.) Does not hold
+// against CAP_NET_RAW or CAP_NET_ADMIN inside.
 Result<void> forbid_destinations(pid_t pid, const std::vector<Ipv4Net>& destinations);
 
 }  // namespace cove::os

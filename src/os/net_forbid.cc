@@ -21,6 +21,7 @@ namespace {
 
 constexpr const char* kTable = "cove";
 constexpr const char* kChain = "forbidden";
+constexpr std::uint32_t kLoopbackDevice = 1;
 
 void add_prohibit_route(NetlinkMessages& messages, const Ipv4Net& destination) {
   rtmsg header{};
@@ -76,13 +77,25 @@ void add_value(NetlinkMessages& messages, std::uint16_t type, std::uint32_t valu
   messages.end_nested(nested);
 }
 
-// The destination stands at byte 16 of the IPv4 header: load it, mask it, compare it, drop.
+// On other devices than the loopback, which is number 1 in every namespace: the destination stands at byte 16 of the
+// IPv4 header; load it, mask it, compare it, drop.
 void add_drop_rule(NetlinkMessages& messages, const Ipv4Net& destination) {
   const std::uint32_t mask = destination.bits == 0 ? 0 : ~std::uint32_t{0} << (32 - destination.bits);
   begin_nft(messages, NFT_MSG_NEWRULE, NLM_F_APPEND);
   messages.text(NFTA_RULE_TABLE, kTable);
   messages.text(NFTA_RULE_CHAIN, kChain);
   const std::size_t all = messages.begin_nested(NLA_F_NESTED | NFTA_RULE_EXPRESSIONS);
+  add_expression(messages, "meta", [&] {
+    messages.number(NFTA_META_DREG, NFT_REG_1);
+    messages.number(NFTA_META_KEY, NFT_META_OIF);
+  });
+  add_expression(messages, "cmp", [&] {
+    messages.number(NFTA_CMP_SREG, NFT_REG_1);
+    messages.number(NFTA_CMP_OP, NFT_CMP_NEQ);
+    const std::size_t nested = messages.begin_nested(NLA_F_NESTED | NFTA_CMP_DATA);
+    messages.attribute(NFTA_DATA_VALUE, bytes_of(kLoopbackDevice));
+    messages.end_nested(nested);
+  });
   add_expression(messages, "payload", [&] {
     messages.number(NFTA_PAYLOAD_DREG, NFT_REG_1);
     messages.number(NFTA_PAYLOAD_BASE, NFT_PAYLOAD_NETWORK_HEADER);
