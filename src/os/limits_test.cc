@@ -328,6 +328,16 @@ TEST_F(FakeV2, TheNearestGroupThatHandsTheControllersDownIsTaken) {
   EXPECT_EQ(find_parent_v2({2, top_, top_}, {.cpus = 1}).value(), top_);
 }
 
+TEST_F(FakeV2, AGroupWithProcessesOrThreadsHandsNothingDown) {
+  for (const std::string group : {"", "/a", "/a/b"}) put(group + "/cgroup.subtree_control", "pids\n");
+  put("/a/b/cgroup.type", "domain\n");
+  put("/a/b/cgroup.procs", "17\n");
+  put("/a/cgroup.type", "domain threaded\n");
+  EXPECT_EQ(find_parent_v2({2, top_, top_ + "/a/b"}, {.pids = 1}).value(), top_);
+  put("/a/b/cgroup.procs", "");
+  EXPECT_EQ(find_parent_v2({2, top_, top_ + "/a/b"}, {.pids = 1}).value(), top_ + "/a/b");
+}
+
 TEST_F(FakeV2, AMissingControllerIsEnabledOrNamed) {
   put("/a/b/cgroup.subtree_control", "");
   EXPECT_EQ(find_parent_v2({2, top_, top_ + "/a/b"}, {.cpus = 1, .pids = 1}).value(), top_ + "/a/b");

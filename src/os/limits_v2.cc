@@ -13,8 +13,19 @@ std::vector<std::string> controllers_for(const Limits& limits) {
   return names;
 }
 
-// A group hands down what its subtree_control lists. Adding to it fails while processes are in the group (EBUSY) and
-// when the group was not given the controller itself (ENOENT).
+// Only the root of the machine (it has no type) may hold processes and hand controllers down. Elsewhere the kernel
+// refuses that (EBUSY) for memory; for cpu and pids it agrees and makes the group's children threaded, useless for
+// processes.
+Result<void> check_kind(const std::string& group) {
+  const std::string type = read_text(group + "/cgroup.type");
+  if (type.empty()) return {};
+  if (type != "domain\n") return fail(Errc::conflict, "the control group " + group + " is threaded");
+  if (read_text(group + "/cgroup.procs").empty()) return {};
+  return fail(Errc::denied, "the control group " + group + " holds processes, so it cannot hand limits down");
+}
+
+// A group hands down what its subtree_control lists. Adding to it fails (ENOENT) when the group was not given the
+// controller itself.
 Result<void> enable(const std::string& group, const std::vector<std::string>& controllers) {
   const std::string enabled = read_text(group + "/cgroup.subtree_control");
   std::string missing;
@@ -31,6 +42,7 @@ Result<void> check_usable(const std::string& group, const std::vector<std::strin
   for (const std::string& path : {group, group + "/cgroup.procs"}) {
     if (access(path.c_str(), W_OK) < 0) return fail_errno("write to " + path);
   }
+  COVE_CHECK(check_kind(group));
   return enable(group, controllers);
 }
 
