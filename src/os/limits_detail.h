@@ -2,6 +2,7 @@
 
 // What limits.cc is made of; for nobody else.
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -16,7 +17,7 @@ inline constexpr std::string_view kGroupPrefix = "cove-";
 inline constexpr std::uint64_t kCpuPeriodUs = 100'000;
 
 inline std::uint64_t cpu_quota_us(double cpus) {
-  return static_cast<std::uint64_t>(cpus * static_cast<double>(kCpuPeriodUs) + 0.5);
+  return static_cast<std::uint64_t>(std::llround(cpus * static_cast<double>(kCpuPeriodUs)));
 }
 
 // The directory below which groups with these limits can be made; the controllers are enabled in it.

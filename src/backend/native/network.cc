@@ -144,7 +144,7 @@ void Network::Helper::run(const os::ExecSpec& spec, UniqueFd ready_write) {
     if (child)
       pid_ = child->pid();
     else
-      failure_ = std::move(child).error();
+      failure_ = child.error();
   }
   ready_write.reset();  // now only the program has it: if it ends, the one who waits wakes up
   if (!child) return;
