@@ -42,7 +42,7 @@ Result<void> set_pids(SandboxSpec& spec, const std::string& value) {
 constexpr Setting kSettings[] = {
     {"backend", "NAME", "What makes the sandbox; 'cove doctor' lists them", set_text<&SandboxSpec::backend>},
     {"image", "IMAGE", "Root file system", set_text<&SandboxSpec::image>},
-    {"net", "NET", "Network: none, host, ...", set_text<&SandboxSpec::net>},
+    {"net", "NET", "Network: none, host, full or full,private", set_text<&SandboxSpec::net>},
     {"timeout", "TIME", "Limit for each command (30, 30s, 5m, 500ms)", set_duration<&SandboxSpec::timeout_ms>},
     {"idle_timeout", "TIME", "End after this time without a command", set_duration<&SandboxSpec::idle_timeout_ms>},
     {"max_duration", "TIME", "End after this time in any case", set_duration<&SandboxSpec::max_duration_ms>},

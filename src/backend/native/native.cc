@@ -13,11 +13,13 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "backend/guest_path.h"
 #include "backend/host_process.h"
 #include "backend/native/enter.h"
 #include "backend/native/host_image.h"
+#include "backend/native/network.h"
 #include "backend/native/users.h"
 #include "backend/native/volumes.h"
 #include "os/child.h"
@@ -44,7 +46,8 @@ Result<SocketPair> make_pair(const char* what) {
 
 class NativePlace final : public Place {
  public:
-  NativePlace(HostProcess guest, os::LimitGroup limits) : guest_(std::move(guest)), limits_(std::move(limits)) {}
+  NativePlace(HostProcess guest, os::LimitGroup limits, std::optional<Network> network)
+      : guest_(std::move(guest)), limits_(std::move(limits)), network_(std::move(network)) {}
   ~NativePlace() override { [[maybe_unused]] const auto ended = end(Deadline::after(1s)); }
 
   Result<Channel> connect(Deadline deadline) override { return guest_.connect(deadline); }
@@ -61,11 +64,13 @@ class NativePlace final : public Place {
   // The guest is pid 1: its death takes everything inside, with every mount.
   Result<void> end(Deadline deadline) {
     COVE_CHECK(guest_.destroy(deadline));
+    if (network_) COVE_CHECK(network_->stop(Deadline::after(5s)));
     return limits_.remove(Deadline::after(5s));
   }
 
   HostProcess guest_;
   os::LimitGroup limits_;
+  std::optional<Network> network_;
 };
 
 std::string home_of(const SandboxSpec& spec) {
@@ -111,9 +116,11 @@ std::string read_text(const char* path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+bool wants_full(const SandboxSpec& spec) { return spec.net == "full" || spec.net == "full,private"; }
+
 Result<void> check(const SandboxSpec& spec) {
-  if (!spec.net.empty() && spec.net != "none" && spec.net != "host") {
-    return fail(Errc::unsupported, "--net " + spec.net + ": the native backend knows none and host");
+  if (!spec.net.empty() && spec.net != "none" && spec.net != "host" && !wants_full(spec)) {
+    return fail(Errc::invalid, "--net " + spec.net + ": there are none, host, full and full,private");
   }
   if (spec.disk_bytes > 0 && spec.persistent) {
     return fail(
@@ -225,6 +232,11 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   plan.sync = sync.theirs.get();
   plan.channel = channel.theirs.get();
   plan.null = null.get();
+  std::optional<NetworkSetup> setup;
+  if (wants_full(spec)) {
+    COVE_TRY(setup, prepare_network({.allow_private = spec.net == "full,private"}));
+    plan.resolv_conf = setup->resolv_conf;
+  }
   COVE_TRY(os::LimitGroup limits, make_limits(spec, plan));
   auto cloned = os::clone_process(kNamespaces | (plan.own_network ? CLONE_NEWNET : 0U));
   if (!cloned) return refused_namespaces(std::move(cloned).error());
@@ -237,10 +249,14 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   channel.theirs.reset();
   COVE_CHECK(limits.add(guest.pid()));
   COVE_CHECK(map_users(users, guest.pid(), deadline));
+  std::optional<Network> network;
+  if (setup) {
+    COVE_TRY(network, Network::start(guest.pid(), *setup, deadline));
+  }
   COVE_CHECK(let_go(sync.ours.get(), plan, guest.pid()));
   COVE_CHECK(await_guest(sync.ours.get(), plan, deadline));
   HostProcess process(std::move(guest), std::move(channel.ours), "native");
-  return std::make_unique<NativePlace>(std::move(process), std::move(limits));
+  return std::make_unique<NativePlace>(std::move(process), std::move(limits), std::move(network));
 }
 
 Probe NativeBackend::probe(Deadline) {
@@ -264,6 +280,7 @@ Probe NativeBackend::probe(Deadline) {
     if (!by.empty()) probe.capabilities.push_back("limit:" + name + "=" + by);
   }
   if (!limits.memory.empty()) probe.capabilities.emplace_back("memory");
+  if (probe_network()) probe.capabilities.emplace_back("net:full");
   return probe;
 }
 

@@ -1,18 +1,15 @@
 #include "backend/native/walls.h"
 
 #include <linux/capability.h>
-#include <net/if.h>
-#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 
+#include "os/net.h"
 #include "os/seccomp.h"
 
 namespace cove::native {
@@ -50,15 +47,8 @@ bool limit(int resource, rlim_t most) {
 }  // namespace
 
 bool raise_loopback(const Plan& plan, Scene&) {
-  if (!plan.own_network) return true;
-  const int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  if (fd < 0) return false;
-  ifreq request{};
-  std::strcpy(request.ifr_name, "lo");
-  request.ifr_flags = IFF_UP | IFF_RUNNING;
-  const bool up = ioctl(fd, SIOCSIFFLAGS, &request) == 0;
-  close(fd);
-  return up;
+  errno = plan.own_network ? os::bring_loopback_up() : 0;
+  return errno == 0;
 }
 
 bool raise_walls(const Plan& plan, Scene&) {
