@@ -3,6 +3,7 @@
 // What makes places. A backend is a few hundred lines: make the place, bring the guest in, open the stream. Backends
 // stand in one written-out table (table.h); nothing registers itself.
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -37,7 +38,8 @@ struct Ended {
 
 // Something of ours that nobody looks after any more.
 struct Leftover {
-  std::string kind, name;
+  std::string kind;  // "cgroup", "directory"
+  std::string name;  // the sandbox's, or the directory's
 };
 
 class Place {
@@ -66,7 +68,12 @@ class Backend {
   virtual Probe probe(Deadline) = 0;
   // Refuses, with the option's name, what it cannot honour. On error nothing is left behind.
   virtual Result<std::unique_ptr<Place>> start(const SandboxSpec&, Deadline) = 0;
-  virtual Result<std::vector<Leftover>> leftovers(Deadline) = 0;
+  // What crashed keepers of this COVE_HOME left outside its directory, and its end.
+  using Alive = std::function<bool(const std::string& sandbox)>;
+  virtual Result<std::vector<Leftover>> leftovers(const std::string& /*home*/, const Alive&, Deadline) {
+    return std::vector<Leftover>{};
+  }
+  virtual Result<void> clear(const std::string& /*home*/, const Leftover&, Deadline) { return {}; }
 };
 
 }  // namespace cove

@@ -1,5 +1,6 @@
 #include <ctime>
 
+#include "cli/leftovers.h"
 #include "cli/print.h"
 #include "cli/rows.h"
 #include "cli/text.h"
@@ -8,12 +9,13 @@ namespace cove::cli {
 namespace {
 
 struct Options {
-  bool json = false, names = false;
+  bool json = false, names = false, leftovers = false;
 };
 
 void define(Arguments& arguments, Options& options) {
   arguments.flag("--json", options.json, "Print a JSON array");
   arguments.flag("-q,--names", options.names, "Print names only");
+  arguments.flag("--leftovers", options.leftovers, "List what crashed keepers left behind instead");
 }
 
 void describe(Arguments& arguments) {
@@ -45,6 +47,12 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   Options options;
   define(arguments, options);
   if (auto code = arguments.parse(std::move(words))) return *code;
+  if (options.leftovers) {
+    const auto found = find_leftovers(Deadline::after(kLeftoverTime));
+    if (!found) return report(found.error());
+    show_leftovers(*found, options.json);
+    return 0;
+  }
   const auto all = record::list();
   if (!all) return report(all.error());
   if (options.json) {
@@ -63,7 +71,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 
 const Command kLs{
     .name = "ls",
-    .usage = "[--json] [--names]",
+    .usage = "[--json] [--names] [--leftovers]",
     .summary = "List the sandboxes",
     .examples = "  cove ls\n  cove ls --json | jq -r '.[].name'",
     .run = main,

@@ -94,6 +94,7 @@ void Keeper::finish() {
   }
   flush_clients(Deadline::after(1s));
   log_event("sandbox.ended", {{"sandbox", record_.name()}, {"why", fate_.why}});
+  record::sweep();
 }
 
 Result<void> Keeper::settle_record() {

@@ -361,6 +361,7 @@ void Keeper::note_idleness() {
     trim_at_ = Deadline::never();
     guest_.trim();
     for (auto& [token, session] : sessions_) session->trim();
+    if (!std::exchange(swept_, true)) record::sweep();
     malloc_trim(0);
     dl_iterate_phdr(let_code_go, nullptr);
   }

@@ -108,6 +108,7 @@ class Keeper final : public SessionHost {
   Deadline max_duration_ = Deadline::never(), accept_again_ = Deadline::never(), trim_at_ = Deadline::never();
   std::optional<Clock::time_point> idle_since_;
 
+  bool swept_ = false;  // has looked for what crashed keepers left
   bool sessions_changed_ = false;
   int session_answers_due_ = 0;
   Clock::time_point sessions_asked_{};

@@ -5,8 +5,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -201,6 +203,14 @@ Result<void> remove_limit_group(const std::string& name, Deadline deadline) {
     if (found == name) directories.push_back(path);
   });
   return remove_groups(directories, deadline);
+}
+
+std::string group_name(const std::string& home, const std::string& sandbox) {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : home) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  std::array<char, 10> text{};
+  std::snprintf(text.data(), text.size(), ".%08x", hash);
+  return sandbox + text.data();
 }
 
 }  // namespace cove::os

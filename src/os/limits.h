@@ -56,7 +56,10 @@ class [[nodiscard]] LimitGroup {
   std::string memory_;  // the directory that counts memory kills
 };
 
-// The sandbox names of all groups of this user, also those left by crashed keepers and those made from another group of
+// A name for the groups of a sandbox that no other COVE_HOME uses: "NAME.HASH".
+std::string group_name(const std::string& home, const std::string& sandbox);
+
+// The names of all groups of this user, also those left by crashed keepers and those made from another group of
 // ours (another login, another service). Groups of living sandboxes are among them: ask their locks before removing.
 std::vector<std::string> find_limit_groups();
 // Kills what is inside and removes them, wherever they are. No such groups: done.

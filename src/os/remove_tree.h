@@ -10,5 +10,7 @@ namespace cove::os {
 // never through a symlink. Nothing may run in it any more. One that is not there is fine.
 Result<void> remove_tree(const std::string& path);
 Result<void> remove_tree_at(int parent, const std::string& name);
+// The same, also where files belong to users of the caller's range in /etc/subuid: then from inside a user namespace.
+Result<void> remove_mapped_tree_at(int parent, const std::string& name);
 
 }  // namespace cove::os

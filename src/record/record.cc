@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "os/limits.h"
 #include "os/remove_tree.h"
 #include "record/files.h"
 #include "record/home.h"
@@ -70,7 +71,15 @@ Result<void> remove_record(const std::string& name) {
     if (errno == ENOENT) return {};
     return fail_errno("remove sandbox " + name);
   }
-  return os::remove_tree_at(sandboxes.get(), gone);
+  return os::remove_mapped_tree_at(sandboxes.get(), gone);
+}
+
+// The control groups of a keeper that did not live to remove them.
+Result<void> remove_groups_of(const Record& record) {
+  const auto spec = record.spec();
+  if (!spec || (spec->memory_bytes == 0 && spec->cpus == 0 && spec->pids == 0)) return {};
+  COVE_TRY(const std::string at, home());
+  return os::remove_limit_group(os::group_name(at, record.name()), Deadline::after(std::chrono::seconds(5)));
 }
 
 std::size_t distance(const std::string& a, const std::string& b) {
@@ -277,6 +286,7 @@ Result<void> Record::remove() {
       mine.st_ino != named.st_ino || mine.st_dev != named.st_dev) {
     return {};
   }
+  COVE_CHECK(remove_groups_of(*this));
   return remove_record(name_);
 }
 

@@ -84,5 +84,10 @@ class Record {
 
 // All records, dead owned ones cleared on the way.
 Result<std::vector<Info>> list();
+// The names of what list() would clear.
+Result<std::vector<std::string>> dead();
+Result<void> clear_dead(const std::string& name);
+// Clears what is dead, unless somebody has done so in the last seconds: a thousand keepers need not all look.
+void sweep();
 
 }  // namespace cove::record

@@ -31,7 +31,6 @@ class LandlockBackend final : public Backend {
   std::string_view name() const override { return "landlock"; }
   Probe probe(Deadline deadline) override;
   Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
-  Result<std::vector<Leftover>> leftovers(Deadline) override { return std::vector<Leftover>{}; }
 };
 
 }  // namespace cove::landlock

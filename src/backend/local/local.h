@@ -17,7 +17,6 @@ class LocalBackend final : public Backend {
   bool isolates() const override { return false; }
   Probe probe(Deadline deadline) override;
   Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
-  Result<std::vector<Leftover>> leftovers(Deadline) override { return std::vector<Leftover>{}; }
 };
 
 // invalid or unsupported, with the option and what to do.

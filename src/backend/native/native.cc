@@ -20,11 +20,11 @@
 #include "backend/native/enter.h"
 #include "backend/native/host_image.h"
 #include "backend/native/network.h"
-#include "backend/native/users.h"
 #include "backend/native/volumes.h"
 #include "os/child.h"
 #include "os/clone.h"
 #include "os/limits.h"
+#include "os/users.h"
 
 namespace cove::native {
 namespace {
@@ -77,7 +77,7 @@ std::string home_of(const SandboxSpec& spec) {
   return std::filesystem::path(spec.directory).parent_path().parent_path().string();
 }
 
-Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const Users& users) {
+Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const os::Users& users) {
   if (spec.image.empty() || spec.image == "host") return host_layers(home_of(spec) + "/images", users.uid, users.gid);
   struct stat info{};
   if (!spec.image.starts_with('/')) {
@@ -88,14 +88,14 @@ Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const Users& us
   return std::vector<Layer>{{.name = "root", .target = ".", .lowers = {spec.image}, .upper = "", .work = ""}};
 }
 
-Result<void> make_owned(const std::string& path, const Users& users) {
+Result<void> make_owned(const std::string& path, const os::Users& users) {
   if (mkdir(path.c_str(), 0755) < 0 && errno != EEXIST) return fail_errno("make " + path);
   if (users.by_root && lchown(path.c_str(), users.uid, users.gid) < 0) return fail_errno("give away " + path);
   return {};
 }
 
 // The sandbox's own layer: fs/NAME/upper and fs/NAME/work. /tmp does not survive a stop.
-Result<void> make_private_layer(const SandboxSpec& spec, const Users& users, std::vector<Layer>& layers) {
+Result<void> make_private_layer(const SandboxSpec& spec, const os::Users& users, std::vector<Layer>& layers) {
   const std::string fs = spec.directory + "/fs";
   if (mkdir(fs.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + fs);
   for (Layer& layer : layers) {
@@ -131,7 +131,7 @@ Result<void> check(const SandboxSpec& spec) {
   return {};
 }
 
-Result<Plan> make_plan(const SandboxSpec& spec, const Users& users) {
+Result<Plan> make_plan(const SandboxSpec& spec, const os::Users& users) {
   Plan plan;
   COVE_TRY(plan.guest, find_guest());
   COVE_TRY(plan.layers, image_layers(spec, users));
@@ -153,7 +153,7 @@ Result<os::LimitGroup> make_limits(const SandboxSpec& spec, Plan& plan) {
     plan.most_processes = spec.pids;
     limits.pids = 0;
   }
-  return os::LimitGroup::make(spec.name, limits);
+  return os::LimitGroup::make(os::group_name(home_of(spec), spec.name), limits);
 }
 
 // The go, with the volumes' mounts.
@@ -223,7 +223,7 @@ Result<void> try_namespaces() {
 
 Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Deadline deadline) {
   COVE_CHECK(check(spec));
-  const Users users = find_users();
+  const os::Users users = os::find_users();
   COVE_TRY(Plan plan, make_plan(spec, users));
   COVE_TRY(SocketPair channel, make_pair("make the guest's channel"));
   COVE_TRY(SocketPair sync, make_pair("make a socket"));
@@ -248,7 +248,7 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   sync.theirs.reset();
   channel.theirs.reset();
   COVE_CHECK(limits.add(guest.pid()));
-  COVE_CHECK(map_users(users, guest.pid(), deadline));
+  COVE_CHECK(os::map_users(users, guest.pid(), deadline));
   std::optional<Network> network;
   if (setup) {
     COVE_TRY(network, Network::start(guest.pid(), *setup, deadline));
@@ -284,10 +284,19 @@ Probe NativeBackend::probe(Deadline) {
   return probe;
 }
 
-Result<std::vector<Leftover>> NativeBackend::leftovers(Deadline) {
+Result<std::vector<Leftover>> NativeBackend::leftovers(const std::string& home, const Alive& alive, Deadline) {
   std::vector<Leftover> found;
-  for (const std::string& name : os::find_limit_groups()) found.push_back({"cgroup", name});
+  const std::string ours = os::group_name(home, "");
+  for (const std::string& group : os::find_limit_groups()) {
+    if (!group.ends_with(ours)) continue;
+    const std::string name = group.substr(0, group.size() - ours.size());
+    if (!alive(name)) found.push_back({"cgroup", name});
+  }
   return found;
+}
+
+Result<void> NativeBackend::clear(const std::string& home, const Leftover& leftover, Deadline deadline) {
+  return os::remove_limit_group(os::group_name(home, leftover.name), deadline);
 }
 
 }  // namespace cove::native

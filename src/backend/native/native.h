@@ -16,7 +16,8 @@ class NativeBackend final : public Backend {
   std::string_view name() const override { return "native"; }
   Probe probe(Deadline deadline) override;
   Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
-  Result<std::vector<Leftover>> leftovers(Deadline deadline) override;
+  Result<std::vector<Leftover>> leftovers(const std::string& home, const Alive& alive, Deadline deadline) override;
+  Result<void> clear(const std::string& home, const Leftover& leftover, Deadline deadline) override;
 };
 
 }  // namespace cove::native

@@ -1,4 +1,4 @@
-#include "backend/native/users.h"
+#include "os/users.h"
 
 #include <fcntl.h>
 #include <pwd.h>
@@ -12,7 +12,7 @@
 
 #include "os/child.h"
 
-namespace cove::native {
+namespace cove::os {
 namespace {
 
 std::string read_text(const char* path) {
@@ -35,22 +35,22 @@ std::string line(std::uint32_t inside, std::uint32_t outside, std::uint32_t coun
 }
 
 // newuidmap is set-user-id: it may map what /etc/subuid allows.
-Result<os::Child> start_mapper(const char* program, pid_t child, std::uint32_t own, IdRange more) {
-  os::ExecSpec spec;
+Result<Child> start_mapper(const char* program, pid_t child, std::uint32_t own, IdRange more) {
+  ExecSpec spec;
   spec.program = std::string("/usr/bin/") + program;
   spec.argv = {program, std::to_string(child)};
   const std::array<std::array<std::uint32_t, 3>, 2> maps{{{0, own, 1}, {1, more.first, more.count}}};
   for (const auto& map : maps) {
     for (const std::uint32_t number : map) spec.argv.push_back(std::to_string(number));
   }
-  return os::Child::spawn(spec);
+  return Child::spawn(spec);
 }
 
 Result<void> map_with_ranges(const Users& users, pid_t child, Deadline deadline) {
-  COVE_TRY(os::Child uids, start_mapper("newuidmap", child, users.uid, users.more_uids));
-  COVE_TRY(os::Child gids, start_mapper("newgidmap", child, users.gid, users.more_gids));
-  COVE_TRY(const os::ExitStatus of_uids, uids.wait(deadline));
-  COVE_TRY(const os::ExitStatus of_gids, gids.wait(deadline));
+  COVE_TRY(Child uids, start_mapper("newuidmap", child, users.uid, users.more_uids));
+  COVE_TRY(Child gids, start_mapper("newgidmap", child, users.gid, users.more_gids));
+  COVE_TRY(const ExitStatus of_uids, uids.wait(deadline));
+  COVE_TRY(const ExitStatus of_gids, gids.wait(deadline));
   if (of_uids.code == 0 && of_gids.code == 0) return {};
   return fail(Errc::denied, "map the ranges of /etc/subuid and /etc/subgid: newuidmap " + of_uids.text() +
                                 ", newgidmap " + of_gids.text() + "; check that both are set-user-id root");
@@ -105,4 +105,4 @@ Result<void> map_users(const Users& users, pid_t child, Deadline deadline) {
   return write_file(proc + "gid_map", line(0, users.gid, 1));
 }
 
-}  // namespace cove::native
+}  // namespace cove::os

@@ -1,8 +1,8 @@
 #pragma once
 
-// Who is who inside. As root: 0..65535 inside are an unprivileged range of the host. Without root: 0 inside is the
-// caller; where /etc/subuid and /etc/subgid give the caller a range, and newuidmap is there, 1..N inside are that
-// range.
+// Who is who inside a user namespace of a sandbox. As root: 0..65535 inside are an unprivileged range of the host.
+// Without root: 0 inside is the caller; where /etc/subuid and /etc/subgid give the caller a range, and newuidmap is
+// there, 1..N inside are that range.
 
 #include <sys/types.h>
 
@@ -12,7 +12,7 @@
 #include "base/deadline.h"
 #include "base/error.h"
 
-namespace cove::native {
+namespace cove::os {
 
 inline constexpr uid_t kFirstId = 0x70000000;  // above what distributions hand out, below the kernel's signed limit
 inline constexpr uid_t kIdCount = 65536;
@@ -36,4 +36,4 @@ Result<void> map_users(const Users& users, pid_t child, Deadline deadline);
 // A line of /etc/subuid for the user, by name or number.
 IdRange find_range(const std::string& text, const std::string& name, uid_t uid);
 
-}  // namespace cove::native
+}  // namespace cove::os

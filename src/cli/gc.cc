@@ -1,0 +1,48 @@
+#include "cli/arguments.h"
+#include "cli/leftovers.h"
+#include "cli/print.h"
+#include "cli/text.h"
+
+namespace cove::cli {
+namespace {
+
+void define(Arguments& arguments, bool& json) {
+  arguments.flag("--json", json, "Print a JSON array of what was cleared");
+}
+
+void describe(Arguments& arguments) {
+  static bool json = false;
+  define(arguments, json);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  bool json = false;
+  define(arguments, json);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  const auto found = find_leftovers(Deadline::after(kLeftoverTime));
+  if (!found) return report(found.error());
+  std::vector<Leftover> cleared;
+  int code = 0;
+  for (const Leftover& leftover : *found) {
+    const auto done = clear_leftover(leftover, Deadline::after(kLeftoverTime));
+    if (done)
+      cleared.push_back(leftover);
+    else
+      code = report(done.error());
+  }
+  show_leftovers(cleared, json);
+  return code;
+}
+
+}  // namespace
+
+const Command kGc{
+    .name = "gc",
+    .usage = "[--json]",
+    .summary = "Clear what crashed keepers left behind",
+    .examples = "  cove ls --leftovers\n  cove gc",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli
