@@ -5,7 +5,7 @@ namespace cove::cli {
 std::span<const Command> commands() {
   static const Command all[] = {kRun, kCreate, kSh,   kExec,       kShell,   kLs,    kInspect,
                                 kPs,  kLogs,   kKill, kAttach,     kCp,      kStop,  kStart,
-                                kRm,  kDoctor, kGc,   kCompletion, kVersion, kKeeper};
+                                kRm,  kDoctor, kGc, kSelftest,   kCompletion, kVersion, kKeeper};
   return all;
 }
 

@@ -1,0 +1,77 @@
+// What was left open by those who started this process, and what they know.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "selftest/acts/act.h"
+
+namespace cove::acts {
+namespace {
+
+std::string target_of(const std::string& link) {
+  char target[4096];
+  const ssize_t n = readlink(link.c_str(), target, sizeof(target));
+  return n > 0 ? std::string(target, static_cast<std::size_t>(n)) : "";
+}
+
+// Every descriptor above 2 of this process.
+Act own(const Args&) {
+  std::string found;
+  for (const std::string& name : entries("/proc/self/fd")) {
+    const std::string target = target_of("/proc/self/fd/" + name);
+    // The directory that is being read is in its own list, and gone by now.
+    if (std::stoi(name) <= 2 || target.empty()) continue;
+    found += " " + name + "=" + target;
+  }
+  return found.empty() ? refused("nothing but 0, 1 and 2") : did("inherited" + found);
+}
+
+// Files, directories and devices that the guest holds open. Its pipes and sockets are its trade.
+Act of_guest(const Args&) {
+  const std::string base = "/proc/" + std::to_string(getppid()) + "/fd";
+  const auto names = entries(base);
+  if (names.empty()) return refused("the guest's descriptors cannot be listed");
+  std::string found;
+  for (const std::string& name : names) {
+    const std::string target = target_of(base + "/" + name);
+    struct stat info{};
+    if (!target.starts_with('/') || target.starts_with("/dev/") || stat((base + "/" + name).c_str(), &info) < 0)
+      continue;
+    if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode) && !S_ISBLK(info.st_mode)) continue;
+    found += " " + name + "=" + target;
+  }
+  return found.empty() ? refused("of " + std::to_string(names.size()) + " none is a file")
+                       : did("the guest holds" + found);
+}
+
+// args: text. In the environment of this process.
+Act environment(const Args& args) {
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    if (std::string_view(*entry).find(args[0]) != std::string_view::npos) return did("in this command's environment");
+  }
+  return refused("not in this command's environment");
+}
+
+// args: text. In the environment that the guest was started with.
+Act environment_of_guest(const Args& args) {
+  std::string content;
+  if (!read_file("/proc/" + std::to_string(getppid()) + "/environ", content)) return refused_by_errno("read it");
+  return content.find(args[0]) != std::string::npos ? did("in the guest's environment") : refused("not in the guest's");
+}
+
+constexpr Entry kEntries[] = {
+    {"own_descriptors", own},
+    {"guest_descriptors", of_guest},
+    {"environment", environment},
+    {"guest_environment", environment_of_guest},
+};
+
+}  // namespace
+
+std::span<const Entry> descriptor_acts() { return kEntries; }
+
+}  // namespace cove::acts

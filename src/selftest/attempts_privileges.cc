@@ -1,0 +1,45 @@
+// Ways to more rights.
+
+#include "selftest/stage.h"
+
+namespace cove::selftest {
+namespace {
+
+constexpr std::string_view kGroup = "gain privileges";
+
+// With the sandbox's own directory as the argument.
+template <const char* Act>
+Verdict in_directory(Stage& stage) {
+  auto place = stage.inside();
+  if (!place) return broken("could not be tried: " + place.error().text());
+  return stage.tried({Act, (*place)->directory()});
+}
+
+constexpr char kSetuid[] = "setuid_program", kCapable[] = "file_capabilities", kCore[] = "dump_core";
+
+Verdict chroot_escape(Stage& stage) {
+  auto place = stage.inside();
+  if (!place) return broken("could not be tried: " + place.error().text());
+  return judge_secret(stage.act({"chroot_escape", (*place)->directory(), stage.bait().own() + "/secret"}),
+                      stage.bait().secret());
+}
+
+// A file made inside by root must not be root's on the host.
+Verdict own_as_root(Stage& stage) { return stage.tried({"root_of_host"}); }
+
+constexpr Attempt kAttempts[] = {
+    {"no_new_privs", kGroup, "be allowed to gain rights by exec", "no_new_privs"},
+    {"seccomp_filter", kGroup, "run without a filter of system calls", "seccomp"},
+    {"capabilities", kGroup, "have capabilities that reach beyond files", "dangerous_capabilities"},
+    {"setuid_program", kGroup, "become root again by a setuid program", {}, in_directory<kSetuid>},
+    {"file_capabilities", kGroup, "gain capabilities by a program's file", {}, in_directory<kCapable>},
+    {"chroot_escape", kGroup, "walk out of a chroot", {}, chroot_escape},
+    {"root_of_host", kGroup, "be the host's root", {}, own_as_root},
+    {"dump_core", kGroup, "have the kernel write a core, or start who handles it", {}, in_directory<kCore>},
+};
+
+}  // namespace
+
+std::span<const Attempt> privilege_attempts() { return kAttempts; }
+
+}  // namespace cove::selftest

@@ -1,0 +1,73 @@
+#include "selftest/inside.h"
+
+namespace cove::selftest {
+namespace {
+
+// Less than an attempt's time, so that it is the command that ends and not the conversation.
+constexpr std::chrono::seconds kActTime{8};
+
+std::string without_newline(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string quoted(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+Result<Inside> Inside::make(const SandboxSpec& spec, const std::string& program, const Call& call) {
+  COVE_TRY(Sandbox sandbox, Sandbox::create(spec, call));
+  COVE_TRY(const Completed made, sandbox.sh("mktemp -d \"$PWD/.cove-selftest-XXXXXX\"", call));
+  if (made.outcome.exit_code != 0) {
+    return fail(Errc::internal, "no directory can be made inside: " + without_newline(made.output));
+  }
+  const std::string directory = without_newline(made.output);
+  // Others may look into it: some acts are done as another user.
+  COVE_TRY(const Completed opened, sandbox.sh("chmod 755 " + quoted(directory), call));
+  if (opened.outcome.exit_code != 0) return fail(Errc::internal, "chmod inside: " + opened.output);
+  COVE_CHECK(sandbox.write_file(directory + "/cove-attempt", program, 0755, call));
+  return Inside(std::move(sandbox), directory);
+}
+
+Ran Inside::run(const CommandSpec& command, const Call& call) {
+  Ran ran;
+  auto completed = sandbox_.collect(command, {}, call);
+  if (!completed) {
+    ran.trouble = completed.error().text();
+    ran.gone = completed.error().code == Errc::disconnected;
+    return ran;
+  }
+  ran.ending = completed->outcome.ending;
+  ran.code = completed->outcome.exit_code;
+  ran.signal = completed->outcome.signal;
+  ran.output = std::move(completed->output);
+  ran.gone = ran.ending == Ending::lost;
+  return ran;
+}
+
+Ran Inside::act(const std::vector<std::string>& words, const Call& call, On on) {
+  CommandSpec command;
+  command.argv = {program()};
+  command.argv.insert(command.argv.end(), words.begin(), words.end());
+  command.cwd = directory_;
+  command.pty = on == On::terminal;
+  command.timeout = kActTime;
+  return run(command, call);
+}
+
+Ran Inside::shell(const std::string& script, const Call& call) {
+  CommandSpec command;
+  command.script = script;
+  command.cwd = directory_;
+  command.timeout = kActTime;
+  Ran ran = run(command, call);
+  // What many programs and shells say when they were refused something; an act of ours never ends so.
+  if (ran.ending == Ending::exited && ran.code == 2) ran.code = 1;
+  return ran;
+}
+
+}  // namespace cove::selftest

@@ -1,0 +1,29 @@
+#include "selftest/runner.h"
+
+#include "selftest/stage.h"
+
+namespace cove::selftest {
+namespace {
+
+Verdict make_attempt(const Attempt& attempt, Stage& stage) {
+  stage.begin();
+  Verdict verdict = attempt.run != nullptr ? attempt.run(stage) : stage.tried({std::string(attempt.act)});
+  verdict.detail = clean_line(verdict.detail);
+  return verdict;
+}
+
+}  // namespace
+
+Result<std::vector<Tried>> run(const Options& options) {
+  COVE_TRY(const auto stage, Stage::set(options.base, options.stop));
+  std::vector<Tried> all;
+  for (const Attempt& attempt : options.attempts) {
+    Tried tried{attempt, make_attempt(attempt, *stage)};
+    if (options.stop.stop_requested()) return fail(Errc::cancelled, "the selftest was interrupted");
+    if (options.each) options.each(tried);
+    all.push_back(std::move(tried));
+  }
+  return all;
+}
+
+}  // namespace cove::selftest
