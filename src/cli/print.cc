@@ -32,6 +32,25 @@ std::size_t width_of(std::string_view text) {
   return width;
 }
 
+// Control characters are shown, not sent: a message may quote a name or a sentence that a sandbox has chosen.
+std::string harmless(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto before = static_cast<unsigned char>(i > 0 ? text[i - 1] : 0);
+    const bool control = (byte < 0x20 && byte != '\n' && byte != '\t') || byte == 0x7F;
+    // U+0080 to U+009F, which some terminals obey as well.
+    const bool c1 = before == 0xC2 && byte >= 0x80 && byte < 0xA0;
+    if (c1) out.pop_back();
+    if (!control && !c1)
+      out += text[i];
+    else
+      (((out += "\\x") += kHex[byte >> 4]) += kHex[byte & 15]);
+  }
+  return out;
+}
+
 }  // namespace
 
 bool write_all(int fd, std::string_view bytes) {
@@ -51,7 +70,7 @@ bool write_all(int fd, std::string_view bytes) {
 
 void print(std::string_view text) { write_all(STDOUT_FILENO, text); }
 
-void complain(std::string_view message) { write_all(STDERR_FILENO, "cove: " + std::string(message) + "\n"); }
+void complain(std::string_view message) { write_all(STDERR_FILENO, "cove: " + harmless(message) + "\n"); }
 
 int report(const Error& error) {
   complain(error.message);

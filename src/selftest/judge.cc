@@ -8,6 +8,7 @@ namespace cove::selftest {
 std::string clean_line(std::string_view output) {
   constexpr std::size_t kLongest = 200;
   std::string line(output.substr(0, std::min(output.find('\n'), kLongest)));
+  while (line.ends_with('\r')) line.pop_back();
   for (char& c : line) {
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = '?';
   }

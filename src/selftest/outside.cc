@@ -134,6 +134,28 @@ bool Listener::hand_out(int gift, std::chrono::milliseconds patience) {
   return sendmsg(peer.get(), &message, MSG_NOSIGNAL) >= 0;
 }
 
+std::string host_output(const std::vector<std::string>& argv, Deadline deadline) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) < 0) return "";
+  UniqueFd in(ends[0]), out(ends[1]);
+  const UniqueFd nothing(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  os::ExecSpec spec{.program = argv[0], .argv = argv};
+  for (char** entry = environ; *entry != nullptr; ++entry) spec.env.emplace_back(*entry);
+  spec.fds = {{nothing.get(), 0}, {out.get(), 1}, {out.get(), 2}};
+  auto child = os::Child::spawn(spec);
+  if (!child) return child.error().text();
+  out.reset();
+  std::string text;
+  char buffer[4096];
+  pollfd wait{in.get(), POLLIN, 0};
+  while (poll(&wait, 1, deadline.poll_timeout()) == 1) {
+    const ssize_t n = read(in.get(), buffer, sizeof(buffer));
+    if (n <= 0) break;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+  return text;
+}
+
 std::string own_address() {
   ifaddrs* all = nullptr;
   if (getifaddrs(&all) < 0) return "";

@@ -47,6 +47,9 @@ class Listener {
   std::uint16_t port_ = 0;
 };
 
+// Runs a program on the host and gives what it says, on both streams; killed at the deadline.
+std::string host_output(const std::vector<std::string>& argv, Deadline deadline);
+
 // An address of this machine other than loopback, or "".
 std::string own_address();
 

@@ -10,8 +10,6 @@ namespace cove::selftest {
 namespace {
 
 constexpr std::chrono::seconds kAttemptTime{10};
-// Everything that a keeper has in its environment, and a sandbox must not.
-constexpr const char* kVariable = "COVE_SELFTEST_SECRET";
 
 }  // namespace
 
@@ -22,9 +20,9 @@ Result<std::unique_ptr<Stage>> Stage::set(const SandboxSpec& base, std::stop_tok
   stage->program_path_ = path;
   stage->program_ = host_content(path);
   stage->stop_ = std::move(stop);
-  for (const std::string& directory : {stage->volume(), stage->frozen()}) {
+  for (const std::string& directory : {stage->shelf(), stage->volume(), stage->frozen()}) {
     if (mkdir(directory.c_str(), 0755) < 0) return fail_errno("make " + directory);
-    COVE_CHECK(stage->bait_.put(directory + "/file", 0644));
+    COVE_CHECK(stage->bait_.put(directory + (directory == stage->shelf() ? "/secret" : "/file"), 0644));
   }
   setenv(kVariable, stage->bait_.secret().c_str(), 1);
   COVE_TRY(HostProcess process, HostProcess::start(path, stage->bait_.secret()));

@@ -17,6 +17,9 @@ class Stage {
   static Result<std::unique_ptr<Stage>> set(const SandboxSpec& base, std::stop_token stop);
   ~Stage();
 
+  // What keepers have in their environment under this name, with the secret in it, and a sandbox must not see.
+  static constexpr const char* kVariable = "COVE_SELFTEST_SECRET";
+
   // Starts the clock for one attempt. Afterwards everything that waits ends in time.
   void begin();
   Call call() const { return {.deadline = deadline_, .stop = stop_}; }
@@ -45,8 +48,9 @@ class Stage {
     bool real = true;
   };
   Result<Volumes*> volumes();
-  std::string volume() const { return bait_.own() + "/volume"; }
-  std::string frozen() const { return bait_.own() + "/frozen"; }
+  std::string shelf() const { return bait_.work() + "/shelf"; }  // holds them, and a secret beside them
+  std::string volume() const { return shelf() + "/volume"; }
+  std::string frozen() const { return shelf() + "/frozen"; }
 
  private:
   Stage(SandboxSpec base, Bait bait) : base_(std::move(base)), bait_(std::move(bait)) {}

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 
 namespace cove::acts {
@@ -93,6 +94,21 @@ std::vector<std::string> entries(const std::string& path) {
   }
   closedir(directory);
   return names;
+}
+
+// The guest forks without exec, so that its processes have one name.
+std::vector<int> guests() {
+  std::vector<int> pids{getppid()};
+  std::string name, next, stat;
+  read_file("/proc/" + std::to_string(pids[0]) + "/comm", name);
+  while (pids.back() > 1 && pids.size() < 8) {
+    if (!read_file("/proc/" + std::to_string(pids.back()) + "/stat", stat)) break;
+    const std::size_t end = stat.rfind(") ");
+    const int parent = end == std::string::npos ? 0 : std::atoi(stat.c_str() + end + 4);
+    if (parent <= 0 || !read_file("/proc/" + std::to_string(parent) + "/comm", next) || next != name) break;
+    pids.push_back(parent);
+  }
+  return pids;
 }
 
 }  // namespace cove::acts

@@ -55,6 +55,9 @@ bool file_holds(const std::string& path, std::string_view text);
 // The names in a directory, without "." and ".."; empty if it cannot be read.
 std::vector<std::string> entries(const std::string& path);
 
+// The processes that started this one: the parent, and what it was forked from.
+std::vector<int> guests();
+
 // One table per subject.
 std::span<const Entry> file_acts();
 std::span<const Entry> process_acts();

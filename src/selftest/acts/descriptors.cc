@@ -30,22 +30,29 @@ Act own(const Args&) {
   return found.empty() ? refused("nothing but 0, 1 and 2") : did("inherited" + found);
 }
 
-// Files, directories and devices that the guest holds open. Its pipes and sockets are its trade.
-Act of_guest(const Args&) {
-  const std::string base = "/proc/" + std::to_string(getppid()) + "/fd";
-  const auto names = entries(base);
-  if (names.empty()) return refused("the guest's descriptors cannot be listed");
+std::string files_of(const std::string& base, const std::vector<std::string>& names) {
   std::string found;
   for (const std::string& name : names) {
-    const std::string target = target_of(base + "/" + name);
+    const std::string target = target_of(base + name);
     struct stat info{};
-    if (!target.starts_with('/') || target.starts_with("/dev/") || stat((base + "/" + name).c_str(), &info) < 0)
+    if (!target.starts_with('/') || target.starts_with("/dev/") || target.starts_with("/memfd:") ||
+        stat((base + name).c_str(), &info) < 0)
       continue;
-    if (!S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode) && !S_ISBLK(info.st_mode)) continue;
-    found += " " + name + "=" + target;
+    if (S_ISREG(info.st_mode) || S_ISDIR(info.st_mode) || S_ISBLK(info.st_mode)) found += " " + name + "=" + target;
   }
-  return found.empty() ? refused("of " + std::to_string(names.size()) + " none is a file")
-                       : did("the guest holds" + found);
+  return found;
+}
+
+// Files, directories and disks that the guest holds open. Its pipes and sockets are its trade.
+Act of_guest(const Args&) {
+  std::size_t seen = 0;
+  for (const int pid : guests()) {
+    const std::string base = "/proc/" + std::to_string(pid) + "/fd/";
+    const auto names = entries(base);
+    seen += names.size();
+    if (const std::string found = files_of(base, names); !found.empty()) return did("the guest holds" + found);
+  }
+  return refused("of " + std::to_string(seen) + " that can be seen none is a file");
 }
 
 // args: text. In the environment of this process.
@@ -58,9 +65,10 @@ Act environment(const Args& args) {
 
 // args: text. In the environment that the guest was started with.
 Act environment_of_guest(const Args& args) {
-  std::string content;
-  if (!read_file("/proc/" + std::to_string(getppid()) + "/environ", content)) return refused_by_errno("read it");
-  return content.find(args[0]) != std::string::npos ? did("in the guest's environment") : refused("not in the guest's");
+  for (const int pid : guests()) {
+    if (file_holds("/proc/" + std::to_string(pid) + "/environ", args[0])) return did("in the guest's environment");
+  }
+  return refused("not in the guest's environment");
 }
 
 constexpr Entry kEntries[] = {

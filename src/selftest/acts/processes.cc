@@ -52,7 +52,10 @@ Act trace(const Args& args) {
 }
 
 Act trace_guest(const Args&) {
-  return by_result(ptrace(PTRACE_SEIZE, getppid(), nullptr, nullptr), "ptrace(SEIZE) the guest");
+  for (const int pid : guests()) {
+    if (ptrace(PTRACE_SEIZE, pid, nullptr, nullptr) == 0) return did("ptrace(SEIZE) the guest succeeded");
+  }
+  return refused_by_errno("ptrace(SEIZE) the guest");
 }
 
 // args: pid, address. Prints what is there.
@@ -74,14 +77,16 @@ Act write_memory(const Args& args) {
 
 // The first page of the guest's program, by /proc/PID/mem.
 Act guest_memory(const Args&) {
-  const std::string base = "/proc/" + std::to_string(getppid());
-  std::string maps;
-  if (!read_file(base + "/maps", maps) || maps.empty()) return refused_by_errno("read the guest's memory map");
-  const int memory = open((base + "/mem").c_str(), O_RDWR | O_CLOEXEC);
-  if (memory < 0) return refused_by_errno("open the guest's memory");
-  char byte = 0;
-  return by_result(pread(memory, &byte, 1, static_cast<off_t>(std::stoull(maps, nullptr, 16))),
-                   "read the guest's memory");
+  for (const int pid : guests()) {
+    const std::string base = "/proc/" + std::to_string(pid);
+    std::string maps;
+    if (!read_file(base + "/maps", maps) || maps.empty()) continue;
+    const int memory = open((base + "/mem").c_str(), O_RDWR | O_CLOEXEC);
+    char byte = 0;
+    const auto start = static_cast<off_t>(std::stoull(maps, nullptr, 16));
+    if (memory >= 0 && pread(memory, &byte, 1, start) == 1) return did("read the guest's memory");
+  }
+  return refused_by_errno("open the guest's memory");
 }
 
 // args: pid, descriptor.
