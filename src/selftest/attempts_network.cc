@@ -38,7 +38,7 @@ Verdict private_ranges(Stage& stage) {
   return stage.tried({"route", "10.0.0.1", "172.16.0.1", "192.168.0.1", "100.64.0.1", "fd00::1"});
 }
 
-Verdict metadata(Stage& stage) { return stage.tried({"route", "169.254.169.254", "fe80::a9fe:a9fe"}); }
+Verdict metadata(Stage& stage) { return stage.tried({"route", "169.254.169.254", "fd00:ec2::254"}); }
 
 Verdict ask_names(Stage& stage) {
   std::ifstream file("/etc/resolv.conf");

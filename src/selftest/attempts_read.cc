@@ -52,12 +52,13 @@ Verdict search(Stage& stage) {
 
 Verdict same_content(const Ran& ran) {
   if (auto verdict = untried(ran)) return *verdict;
+  if (ran.code != 0) return held(clean_line(ran.output));
   std::istringstream lines(ran.output);
   for (std::string digest, path; lines >> digest && std::getline(lines >> std::ws, path);) {
     if (digest == digest_of(host_content(path).substr(0, 1 << 20))) return broken(path + " of the host can be read");
     if (access(path.c_str(), R_OK) < 0) return broken(path + " can be read, which the user cannot");
   }
-  return held(clean_line(ran.output));
+  return held("the sandbox has others of these names");
 }
 
 // Whatever in /etc is not for everybody: password hashes, keys of the ssh server.

@@ -48,7 +48,7 @@ Verdict judge_outside(const Ran& ran, bool seen, std::string what) {
   if (seen) return broken(std::move(what));
   if (auto verdict = untried(ran)) return *verdict;
   if (ran.code == 3) return not_applicable(clean_line(ran.output));
-  return held(clean_line(ran.output));
+  return held(ran.code == 0 || ran.output.empty() ? "nothing of it is seen outside" : clean_line(ran.output));
 }
 
 }  // namespace cove::selftest

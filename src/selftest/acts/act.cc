@@ -96,16 +96,16 @@ std::vector<std::string> entries(const std::string& path) {
   return names;
 }
 
-// The guest forks without exec, so that its processes have one name.
+// The parent is one of the guest's processes; those above it that are called like ours are the others.
 std::vector<int> guests() {
   std::vector<int> pids{getppid()};
-  std::string name, next, stat;
-  read_file("/proc/" + std::to_string(pids[0]) + "/comm", name);
+  std::string name, stat;
   while (pids.back() > 1 && pids.size() < 8) {
     if (!read_file("/proc/" + std::to_string(pids.back()) + "/stat", stat)) break;
     const std::size_t end = stat.rfind(") ");
     const int parent = end == std::string::npos ? 0 : std::atoi(stat.c_str() + end + 4);
-    if (parent <= 0 || !read_file("/proc/" + std::to_string(parent) + "/comm", next) || next != name) break;
+    if (parent <= 0 || !read_file("/proc/" + std::to_string(parent) + "/comm", name)) break;
+    if (!name.starts_with("cove-")) break;
     pids.push_back(parent);
   }
   return pids;

@@ -55,7 +55,7 @@ bool file_holds(const std::string& path, std::string_view text);
 // The names in a directory, without "." and ".."; empty if it cannot be read.
 std::vector<std::string> entries(const std::string& path);
 
-// The processes that started this one: the parent, and what it was forked from.
+// The guest's processes above this one, the nearest first.
 std::vector<int> guests();
 
 // One table per subject.

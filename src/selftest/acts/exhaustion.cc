@@ -37,9 +37,11 @@ Act disk(const Args& args) {
   const std::string piece(kMiB, 'x');
   const std::size_t wanted = std::stoul(args[1]);
   Act act = did("wrote " + args[1] + " MiB to " + args[0]);
-  for (std::size_t got = 0; got < wanted; ++got) {
-    if (write(file, piece.data(), piece.size()) == static_cast<ssize_t>(piece.size())) continue;
-    act = refused_by_errno("write to " + args[0] + " after " + std::to_string(got) + " MiB");
+  for (std::size_t got = 0; got < wanted * kMiB;) {
+    const ssize_t n = write(file, piece.data(), piece.size());
+    if (n > 0) got += static_cast<std::size_t>(n);
+    if (n > 0) continue;
+    act = refused_by_errno("write to " + args[0] + " after " + std::to_string(got / kMiB) + " MiB");
     break;
   }
   close(file);

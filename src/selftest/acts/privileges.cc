@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "selftest/acts/act.h"
@@ -87,11 +88,18 @@ Act show_rights(const Args&) {
   return refused("still nobody, without capabilities");
 }
 
-// args: a directory. Puts a copy of this program there.
-bool copy_self(const std::string& to) {
-  std::string program;
-  return read_file("/proc/self/exe", program, std::size_t{64} << 20) && write_file(to, program, O_CREAT | O_TRUNC) &&
-         chmod(to.c_str(), 0755) == 0;
+// A copy of this program that everybody may run, in a directory of its own below `parent`; "" and errno.
+std::string copy_self(const std::string& parent) {
+  std::string directory = parent + "/cove-selftest-XXXXXX", program;
+  if (mkdtemp(directory.data()) == nullptr || chmod(directory.c_str(), 0755) < 0) return "";
+  const std::string path = directory + "/copy";
+  if (!read_file("/proc/self/exe", program, std::size_t{64} << 20) || !write_file(path, program, O_CREAT)) return "";
+  return chmod(path.c_str(), 0755) == 0 ? path : "";
+}
+
+void remove_copy(const std::string& path) {
+  unlink(path.c_str());
+  rmdir(path.substr(0, path.rfind('/')).c_str());
 }
 
 // Becomes nobody and runs the copy, which must stay nobody.
@@ -102,33 +110,35 @@ Act run_as_nobody(const Args& args) {
 }
 
 Act run_copy(const std::string& path) {
-  // The second program replaces the child before it can write to the pipe; its words come on stdout and its code
-  // counts.
+  // The second program replaces the child before it can write to the pipe; its words come on stdout, its code counts.
   Act act = in_child(run_as_nobody, {path});
-  unlink(path.c_str());
+  remove_copy(path);
   if (act.text.empty()) act.text = act.result == Result::did ? "gained by exec" : "nothing gained by exec";
   return act;
 }
 
+// args: a directory.
 Act setuid_program(const Args& args) {
-  const std::string path = args[0] + "/setuid";
   if (geteuid() != 0) return absent("only root can leave a program that runs as root");
-  if (!copy_self(path) || chmod(path.c_str(), 04755) < 0) return refused_by_errno("make a setuid program");
-  return run_copy(path);
+  const std::string path = copy_self(args[0]);
+  if (path.empty()) return absent("no program can be left in " + args[0] + ": " + errno_text());
+  if (chmod(path.c_str(), 04755) == 0) return run_copy(path);
+  const Act act = refused_by_errno("make a setuid program");
+  remove_copy(path);
+  return act;
 }
 
+// args: a directory.
 Act file_capabilities(const Args& args) {
-  const std::string path = args[0] + "/capable";
-  if (!copy_self(path)) return refused_by_errno("copy the program");
+  const std::string path = copy_self(args[0]);
+  if (path.empty()) return absent("no program can be left in " + args[0] + ": " + errno_text());
   vfs_cap_data data{};
   data.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE;
   data.data[0].permitted = 1U << CAP_DAC_OVERRIDE | 1U << CAP_SYS_ADMIN;
-  if (setxattr(path.c_str(), "security.capability", &data, sizeof(data), 0) < 0) {
-    const Act act = refused_by_errno("give a file capabilities");
-    unlink(path.c_str());
-    return act;
-  }
-  return run_copy(path);
+  if (setxattr(path.c_str(), "security.capability", &data, sizeof(data), 0) == 0) return run_copy(path);
+  const Act act = refused_by_errno("give a file capabilities");
+  remove_copy(path);
+  return act;
 }
 
 // args: a directory, a path of the host. The classic way out of a chroot: keep a descriptor of a directory above the
