@@ -5,8 +5,8 @@ JOBS    ?= $(shell nproc)
 preset  ?= dev
 
 .PHONY: all run test bench lint format install deps clean help build
-all: build/release/build.ninja ## build the release programs: build/cove and build/cove-guest
-	@cmake --build --preset release -j $(JOBS) --target cove cove-guest
+all: build/release/build.ninja ## build the release programs: build/cove and its companions
+	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt
 
 run: deps ## install what is missing, build, and show a sandbox at work
 	@$(MAKE) --no-print-directory all
@@ -34,6 +34,7 @@ build: ## build one preset with its tests: make build preset=asan (dev, release,
 install: all ## install below PREFIX (/usr/local); DESTDIR for packagers
 	install -D -m 755 build/cove $(DESTDIR)$(PREFIX)/bin/cove
 	install -D -m 755 build/cove-guest $(DESTDIR)$(PREFIX)/libexec/cove/cove-guest
+	install -D -m 755 build/cove-attempt $(DESTDIR)$(PREFIX)/libexec/cove/cove-attempt
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	build/cove completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cove
 	build/cove completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cove

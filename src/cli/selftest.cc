@@ -39,7 +39,7 @@ class StopOnSignal {
     sigemptyset(&signals_);
     for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, number);
     pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-    waiter_ = std::jthread([this](std::stop_token over) { wait(over); });
+    waiter_ = std::jthread([this](const std::stop_token& over) { wait(over); });
   }
   ~StopOnSignal() {
     waiter_.request_stop();

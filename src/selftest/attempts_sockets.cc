@@ -33,7 +33,7 @@ Verdict gift(Stage& stage) {
   if (!listener || !file) return not_applicable("no socket can be made at " + path);
   Ran ran;
   {
-    std::jthread giver([&](std::stop_token stop) {
+    std::jthread giver([&](const std::stop_token& stop) {
       while (!stop.stop_requested() && !listener->hand_out(file.get(), std::chrono::milliseconds(50))) {}
     });
     ran = stage.act({"take_gift", path});
