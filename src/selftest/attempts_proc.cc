@@ -63,7 +63,7 @@ Verdict root_of_first(Stage& stage) {
 Verdict overwrite_guest(Stage& stage) {
   const auto guest = find_guest();
   const std::string before = guest ? digest_of(host_content(*guest)) : "";
-  const Verdict verdict = stage.tried({"overwrite_program", "parent"});
+  Verdict verdict = stage.tried({"overwrite_program", "parent"});
   if (guest && digest_of(host_content(*guest)) != before) return broken("the guest's program on the host was changed");
   return verdict;
 }

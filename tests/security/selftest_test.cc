@@ -244,7 +244,10 @@ TEST(Selftest, ListTriesNothingAndNamesEveryAttempt) {
 
 TEST(Selftest, AGroupIsTriedAloneAndAnUnknownOneIsAUsageError) {
   const Done one = run_cove({"selftest", "--backend", "local", "--json", "--group", "reach host"}, own_places());
-  for (const json& each : json::parse(one.out)["attempts"]) EXPECT_EQ(each["group"], "reach host sockets");
+  const json report = json::parse(one.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << one.out << one.err;
+  EXPECT_FALSE(report["attempts"].empty());
+  for (const json& each : report["attempts"]) EXPECT_EQ(each["group"], "reach host sockets");
   EXPECT_EQ(run_cove({"selftest", "--group", "no such"}).code, 2);
 }
 
