@@ -1,3 +1,4 @@
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -35,6 +36,8 @@ UniqueFd listen_at(const char* path) {
 // cove-guest --stdio         ... on 0 and 1
 // cove-guest --listen PATH   ... with whoever connects there, one after the other
 int main(int argc, char** argv) {
+  // As the first process of a sandbox it is its commands' neighbour: its memory is none of their business.
+  if (getpid() == 1) prctl(PR_SET_DUMPABLE, 0);
   cove::os::reset_signals();
   cove::os::disregard_signal(SIGPIPE);
   cove::os::disregard_signal(SIGHUP);

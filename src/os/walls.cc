@@ -2,6 +2,7 @@
 
 #include <linux/capability.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -26,6 +27,8 @@ bool drop_capabilities() {
 }  // namespace
 
 bool give_up_rights(const Walls& walls) {
+  constexpr rlimit kNoCore{0, 0};
+  if (setrlimit(RLIMIT_CORE, &kNoCore) < 0) return false;
   if (!drop_capabilities() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return false;
   return walls.ruleset < 0 || enter_ruleset(walls.ruleset);
 }

@@ -51,6 +51,9 @@ class NativePlace final : public Place {
   ~NativePlace() override { [[maybe_unused]] const auto ended = end(Deadline::after(1s)); }
 
   Result<Channel> connect(Deadline deadline) override { return guest_.connect(deadline); }
+  void settle(SandboxSpec& spec) const override {
+    if (spec.cwd.empty()) spec.cwd = "/workspace";
+  }
   int gone_fd() const override { return guest_.gone_fd(); }
   Ended ended() override {
     Ended ended = guest_.ended();

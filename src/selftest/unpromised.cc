@@ -1,0 +1,49 @@
+#include "selftest/unpromised.h"
+
+#include <algorithm>
+#include <array>
+
+namespace cove::selftest {
+namespace {
+
+struct Exception {
+  std::string_view attempt, why;
+};
+
+constexpr std::string_view kMetadata = "Landlock does not cover modes, owners and times";
+constexpr std::string_view kShared = "it has no namespaces of its own";
+constexpr std::string_view kProc = "it shows the host's /proc";
+
+constexpr std::array<Exception, 20> kLandlock{{
+    {"change_mode", kMetadata},
+    {"touch_system_program", kMetadata},
+    {"change_read_only_modes", kMetadata},
+    {"see_host_process", kShared},
+    {"root_of_host", kShared},
+    {"see_host_ports", kProc},
+    {"see_host_sockets", kProc},
+    {"shared_pid_namespace", kShared},
+    {"shared_mount_namespace", kShared},
+    {"shared_net_namespace", kShared},
+    {"shared_ipc_namespace", kShared},
+    {"shared_uts_namespace", kShared},
+    {"shared_user_namespace", kShared},
+    {"shared_cgroup_namespace", kShared},
+    {"read_keys", kProc},
+    {"read_timer_list", kProc},
+    {"read_kcore", kProc},
+    {"read_sched_debug", kProc},
+    {"overwrite_guest", "whether Landlock refuses it cannot be seen while the guest runs"},
+    {"host_terminal", "terminals of this user stay reachable"},
+}};
+
+}  // namespace
+
+std::string_view unpromised(std::string_view backend, std::string_view attempt) {
+  if (backend != "landlock") return "";
+  const auto found = std::find_if(kLandlock.begin(), kLandlock.end(),
+                                  [&](const Exception& exception) { return exception.attempt == attempt; });
+  return found == kLandlock.end() ? "" : found->why;
+}
+
+}  // namespace cove::selftest
