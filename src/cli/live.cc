@@ -78,6 +78,7 @@ int finish(const Outcome& outcome, std::chrono::milliseconds timeout, const Live
     write_all(STDERR_FILENO, (output.at_line_start() ? "" : "\n") + text + "\n");
   }
   if (!outcome.error_text.empty()) complain(outcome.error_text);
+  if (!outcome.hint.empty()) complain("hint: " + outcome.hint);
   if (outcome.ending == Ending::oom) complain("the command ran out of memory: " + outcome.detail);
   if (outcome.ending == Ending::lost) {
     complain("command " + outcome.id + " is lost" + (outcome.detail.empty() ? "" : ": " + outcome.detail));
@@ -105,6 +106,7 @@ std::string to_json(const JsonResult& result) {
   field(out, "id", json_quote(outcome.id));
   const std::string& detail = outcome.error_text.empty() ? outcome.detail : outcome.error_text;
   if (!detail.empty()) field(out, "detail", json_quote(detail));
+  if (!outcome.hint.empty()) field(out, "hint", json_quote(outcome.hint));
   if (result.existed) field(out, "existed", "true");
   return out + "}\n";
 }

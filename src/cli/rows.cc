@@ -35,6 +35,7 @@ std::string to_json(const Outcome& outcome) {
                     ", \"output_bytes\": " + std::to_string(outcome.output_bytes) +
                     ", \"truncated\": " + (outcome.truncated ? "true" : "false");
   if (!outcome.detail.empty()) out += ", \"detail\": " + json_quote(outcome.detail);
+  if (!outcome.hint.empty()) out += ", \"hint\": " + json_quote(outcome.hint);
   return out + "}";
 }
 

@@ -70,6 +70,17 @@ void Command::set_exited(proto::Exited exited) {
   stdin.waiting.clear();
 }
 
+std::string Command::last_output() const {
+  constexpr std::uint64_t kBytes = 4096;
+  std::string all, scratch;
+  std::uint64_t at = log.end() > kBytes ? log.end() - kBytes : 0;
+  while (const auto piece = log.read(at, scratch)) {
+    all += piece->bytes;
+    at = piece->offset + piece->bytes.size();
+  }
+  return all;
+}
+
 void Command::set_lost(const std::string& why) {
   if (running()) {
     set_exited({});

@@ -42,6 +42,8 @@ class Command {
   bool end_because(proto::Ending cause, std::string detail);
   void set_started() { started_ = true; }
   void set_exited(proto::Exited exited);
+  void set_hint(std::string hint) { outcome_.hint = std::move(hint); }
+  std::string last_output() const;  // some of it, of the end
   void set_lost(const std::string& why);
   void set_gone();
 

@@ -7,6 +7,7 @@
 #include <csignal>
 
 #include "base/log.h"
+#include "keeper/hint.h"
 
 namespace cove::keeper {
 namespace {
@@ -267,6 +268,8 @@ Result<void> CommandTable::take_exited(Command& command, std::string_view payloa
     command.end_because(Ending::oom, "it was killed at the sandbox's memory limit of " +
                                          std::to_string(spec_.memory_bytes >> 20) + " MiB");
   }
+  const bool offline = spec_.backend != "local" && (spec_.net.empty() || spec_.net == "none");
+  if (offline && told.exit_code != 0 && !command.passing) command.set_hint(network_hint(command.last_output()));
   set_exited(command, std::move(told));
   return {};
 }

@@ -25,6 +25,7 @@ Json outcome_json(const proto::Outcome& outcome) {
             {"output_bytes", outcome.output_bytes},
             {"truncated", outcome.truncated}};
   if (!outcome.detail.empty()) json["detail"] = outcome.detail;
+  if (!outcome.hint.empty()) json["hint"] = outcome.hint;
   if (!outcome.error_text.empty()) json["error"] = outcome.error_text;
   return json;
 }

@@ -135,12 +135,13 @@ struct Outcome {
   std::uint64_t duration_us = 0, output_bytes = 0;  // output_bytes: all that was written, also what was not kept
   bool truncated = false;                           // the log hit its cap
   std::string detail;                               // why it was lost, which limit was hit, ...
+  std::string hint;                                 // a likely reason for its failure, and the way out
   Errc error = Errc::internal;  // with error_text: our machinery could not start it, or a file operation failed
   std::string error_text;
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
-    ar(s.id, s.ending, s.exit_code, s.signal, s.cwd, s.duration_us, s.output_bytes, s.truncated, s.detail, s.error,
-       s.error_text);
+    ar(s.id, s.ending, s.exit_code, s.signal, s.cwd, s.duration_us, s.output_bytes, s.truncated, s.detail, s.hint,
+       s.error, s.error_text);
   }
 };
 

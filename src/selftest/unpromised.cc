@@ -14,11 +14,12 @@ constexpr std::string_view kMetadata = "Landlock does not cover modes, owners an
 constexpr std::string_view kShared = "it has no namespaces of its own";
 constexpr std::string_view kProc = "it shows the host's /proc";
 
-constexpr std::array<Exception, 20> kLandlock{{
+constexpr std::array<Exception, 21> kLandlock{{
     {"change_mode", kMetadata},
     {"touch_system_program", kMetadata},
     {"change_read_only_modes", kMetadata},
     {"see_host_process", kShared},
+    {"slow_host_process", "priorities of this user's processes can be changed"},
     {"root_of_host", kShared},
     {"see_host_ports", kProc},
     {"see_host_sockets", kProc},
