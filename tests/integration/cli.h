@@ -26,6 +26,7 @@ class Cli : public testing::Test {
     // A home of its own: the start-up files of whoever runs the tests must not decide how they go.
     setenv("HOME", (directory_ + "/work").c_str(), 1);
     setenv("PATH", (COVE_TEST_PROGRAM_DIR ":" + original_path()).c_str(), 1);
+    setenv("COVE_BACKEND", "local", 1);  // commands see the test's directory
     setenv("TEST_DIR", (directory_ + "/work").c_str(), 1);
   }
   ~Cli() override {

@@ -1,0 +1,81 @@
+// The CLI with the backend that it chooses by itself, and what only that has.
+
+#include "cli.h"
+
+namespace {
+
+class CliNative : public Cli {
+ protected:
+  void SetUp() override {
+    unsetenv("COVE_BACKEND");
+    const Ran doctor = run("cove doctor | grep ^native");
+    if (doctor.out.find("not usable") != std::string::npos) GTEST_SKIP() << doctor.out;
+  }
+};
+
+TEST_F(CliNative, AutoIsNativeAndItsRootIsNotOurs) {
+  const Ran ran = run("cove run -- 'id -u; pwd; ls \"$TEST_DIR\" 2>&1 >/dev/null | wc -l; hostname' -- ");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out.substr(0, 13), "0\n/workspace\n") << ran.out;
+}
+
+TEST_F(CliNative, AutoNeverMeansLocal) {
+  const Ran ran =
+      run("cove create --require fs-read --require pid a && cove inspect a | grep -c '\"native\"\\|native'");
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(run("cove run --require moon -- true").code, 125);
+}
+
+TEST_F(CliNative, FilesAndSessionsOfAPersistentSandboxOutliveAStop) {
+  EXPECT_EQ(run("cove create --persistent p && cove sh p 'echo x > kept; X=7; echo t > /tmp/t' && cove stop p").code,
+            0);
+  const Ran ran = run("cove start p >/dev/null && cove sh p 'cat kept; echo $X; ls /tmp | wc -l'");
+  EXPECT_EQ(ran.out, "x\n7\n0\n") << ran.err;
+}
+
+TEST_F(CliNative, AVolumeIsSharedAndAReadOnlyOneIsNot) {
+  const Ran ran =
+      run("echo host > f; cove run --volume $PWD:/v -- 'cat /v/f; echo in > /v/g' && cat g && "
+          "cove run --volume $PWD:/v:ro -- 'echo no > /v/h' 2>&1; ls");
+  EXPECT_NE(ran.out.find("host\nin\n"), std::string::npos) << ran.out << ran.err;
+  EXPECT_NE(ran.out.find("Read-only file system"), std::string::npos) << ran.out;
+  EXPECT_EQ(ran.out.find("h\n", ran.out.size() - 2), std::string::npos) << ran.out;
+}
+
+TEST_F(CliNative, AVolumeThroughASymlinkIsRefused) {
+  const Ran ran = run("mkdir real; ln -s real link; cove run --volume $PWD/link:/v -- true");
+  EXPECT_EQ(ran.code, 125);
+  EXPECT_NE(ran.err.find("symlink"), std::string::npos) << ran.err;
+}
+
+TEST_F(CliNative, OutOfMemoryIsToldWithTheLimit) {
+  const Ran probe = run("cove doctor | grep ^native");
+  if (probe.out.find("limit:memory") == std::string::npos) GTEST_SKIP() << "no memory limit here: " << probe.out;
+  const Ran ran = run("cove create --memory 64m m && cove sh m --json 'exec head -c 500M /dev/zero | tail'");
+  EXPECT_NE(ran.out.find("\"outcome\": \"oom\""), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("64 MiB"), std::string::npos) << ran.out;
+}
+
+TEST_F(CliNative, TheDiskLimitHolds) {
+  const Ran ran = run("cove run --disk 8m -- 'head -c 20M /dev/zero > big' 2>&1");
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_NE(ran.out.find("No space left"), std::string::npos) << ran.out;
+}
+
+TEST_F(CliNative, AFailureForWantOfANetworkGetsAHint) {
+  const Ran ran = run("cove run -- 'echo Could not resolve host; exit 6'");
+  EXPECT_EQ(ran.code, 6);
+  EXPECT_NE(ran.err.find("--net full"), std::string::npos) << ran.err;
+  EXPECT_EQ(run("cove run --net host -- 'echo Could not resolve host; exit 6'").err, "");
+}
+
+TEST_F(CliNative, WhatAKilledKeeperLeftIsFoundAndCleared) {
+  const Ran limits = run("cove doctor | grep ^native");
+  if (limits.out.find("limit:pids=cgroup") == std::string::npos) GTEST_SKIP() << "no control groups: " << limits.out;
+  EXPECT_EQ(run("cove create --pids 50 k && kill -9 $(cat $COVE_HOME/sandboxes/k/lock)").code, 0);
+  EXPECT_EQ(run("sleep 0.2; cove ls --leftovers").out, "cgroup k\n");
+  EXPECT_EQ(run("cove gc").out, "cgroup k\n");
+  EXPECT_EQ(run("cove ls --leftovers; cove rm k").out, "");
+}
+
+}  // namespace
