@@ -10,6 +10,8 @@
 #include <csignal>
 #include <ctime>
 
+#include "os/clone.h"
+
 namespace cove::os {
 namespace {
 
@@ -30,26 +32,49 @@ std::string ExitStatus::text() const {
 
 UniqueFd open_pidfd(pid_t pid) { return UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0))); }
 
+// A directory of /proc will do as well (Linux 5.1): it stays the same process's, too.
+UniqueFd open_to_signal(pid_t pid) {
+  UniqueFd handle = open_pidfd(pid);
+  if (handle || errno != ENOSYS) return handle;
+  return UniqueFd(open(("/proc/" + std::to_string(pid)).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+}
+
+bool signal_by_handle(int handle, int number) {
+  return syscall(SYS_pidfd_send_signal, handle, number, nullptr, 0) == 0;
+}
+
+namespace {
+
+// fork() is what libraries and sanitizers know about. Without pidfd_open the handle has to come with the process.
+Result<Cloned> fork_with_handle() {
+  static const bool can_open = open_pidfd(getpid()) || errno != ENOSYS;
+  if (!can_open) return clone_process(0);
+  Cloned forked{fork(), UniqueFd()};
+  if (forked.pid < 0) return fail_errno("fork");
+  if (forked.pid > 0) forked.pidfd = open_pidfd(forked.pid);
+  if (forked.pid == 0 || forked.pidfd) return forked;
+  const Error error = errno_error(errno, "pidfd_open");
+  kill(forked.pid, SIGKILL);
+  waitpid(forked.pid, nullptr, 0);
+  return fail(error);
+}
+
+}  // namespace
+
 Result<Child> Child::spawn(const ExecSpec& spec) {
   if (spec.argv.empty()) return fail(Errc::invalid, "spawn: no program given");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) return fail_errno("spawn " + spec.argv[0] + ": pipe");
   UniqueFd error_in(ends[0]), error_out(ends[1]);
   const PreparedExec prepared(spec);
-  const pid_t pid = fork();
-  if (pid < 0) return fail_errno("spawn " + spec.argv[0] + ": fork");
-  if (pid == 0) {
+  auto cloned = fork_with_handle();
+  if (!cloned) return fail(std::move(cloned).error().because("spawn " + spec.argv[0]));
+  if (cloned->pid == 0) {
     prepared.run(error_out.get());
     _exit(127);
   }
   error_out.reset();
-  Child child(pid, open_pidfd(pid));
-  if (!child.pidfd_) {
-    const Error error = errno_error(errno, "pidfd_open");
-    ::kill(pid, SIGKILL);
-    waitpid(pid, nullptr, 0);
-    return fail(error);
-  }
+  Child child(cloned->pid, std::move(cloned->pidfd));
   COVE_CHECK(PreparedExec::read_failure(error_in.get(), spec));
   return child;
 }
@@ -73,7 +98,7 @@ Child::~Child() {
 
 Result<void> Child::signal(int number) {
   if (status_) return fail(Errc::not_found, "the process has ended");
-  if (syscall(SYS_pidfd_send_signal, pidfd_.get(), number, nullptr, 0) < 0) return fail_errno("signal the process");
+  if (!signal_by_handle(pidfd_.get(), number)) return fail_errno("signal the process");
   return {};
 }
 

@@ -49,5 +49,8 @@ class [[nodiscard]] Child {
 
 // pidfd_open, for a process that is known not to have been reaped.
 UniqueFd open_pidfd(pid_t pid);
+// A handle that is good for signal_by_handle only: also where pidfd_open is refused. None: there is no such process.
+UniqueFd open_to_signal(pid_t pid);
+bool signal_by_handle(int handle, int number);
 
 }  // namespace cove::os

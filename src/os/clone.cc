@@ -19,7 +19,7 @@ Result<Cloned> clone_process(std::uint64_t namespaces) {
   if (pid < 0 && errno == ENOSYS) {
     pid = syscall(SYS_clone, namespaces | CLONE_PIDFD | SIGCHLD, nullptr, &pidfd, nullptr, nullptr);
   }
-  if (pid < 0) return fail_errno("make new namespaces");
+  if (pid < 0) return fail_errno(namespaces == 0 ? "make a process" : "make new namespaces");
   return Cloned{static_cast<pid_t>(pid), pid == 0 ? UniqueFd() : UniqueFd(pidfd)};
 }
 

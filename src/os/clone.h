@@ -14,8 +14,9 @@ struct Cloned {
   UniqueFd pidfd;
 };
 
-// fork() with namespaces: one clone3, or clone where that is refused (old kernels, filters of container engines). Only
-// for a process with one thread, and the child must not return into code that believes itself to be the parent.
+// fork() with namespaces: one clone3, or clone where that is refused (old kernels, filters of container engines). The
+// child must take no lock unless this process has one thread, and must not return into code that believes itself to be
+// the parent.
 Result<Cloned> clone_process(std::uint64_t namespaces);
 
 }  // namespace cove::os

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -115,11 +114,11 @@ std::vector<pid_t> everything_below(pid_t root) {
 
 // The number is turned into a handle first and looked at again afterwards: if its parent is one of ours, so is it.
 void signal_one(pid_t pid, pid_t root, const std::vector<pid_t>& family, int signal) {
-  const UniqueFd handle = open_pidfd(pid);
+  const UniqueFd handle = open_to_signal(pid);
   if (!handle) return;
   const pid_t parent = stat_of(pid).parent;
   if (parent != root && std::find(family.begin(), family.end(), parent) == family.end()) return;
-  syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);
+  signal_by_handle(handle.get(), signal);
 }
 
 }  // namespace

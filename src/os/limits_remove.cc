@@ -1,7 +1,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,14 +29,14 @@ std::vector<std::string> groups_in(const std::string& directory) {
 // The number is turned into a handle first and then looked at: if the group is among its groups, the handle is a
 // member, or the member has died meanwhile. A stranger that got the number is in another group.
 void kill_member(pid_t pid, const std::string& group_name) {
-  const UniqueFd handle = open_pidfd(pid);
+  const UniqueFd handle = open_to_signal(pid);
   if (!handle) return;
   const std::string groups = read_text("/proc/" + std::to_string(pid) + "/cgroup");
   if (groups.find("/" + group_name + "\n") == std::string::npos &&
       groups.find("/" + group_name + "/") == std::string::npos) {
     return;
   }
-  syscall(SYS_pidfd_send_signal, handle.get(), SIGKILL, nullptr, 0);
+  signal_by_handle(handle.get(), SIGKILL);
 }
 
 void kill_members(const std::string& directory, const std::string& group_name) {
