@@ -47,7 +47,8 @@ Result<Sandbox> Sandbox::create(const SandboxSpec& spec, const Call& call) {
 Result<Sandbox> Sandbox::restart(const std::string& name, const Call& call) {
   COVE_TRY(const auto opened, record::Record::open(name));
   COVE_TRY(const auto info, opened.info());
-  if (info.life == record::Life::running) return fail(Errc::conflict, "sandbox '" + name + "' runs already");
+  // Whether it still runs is the lock's to say, for which a keeper waits a moment: one that was stopped or killed just
+  // now may not have let go of it yet.
   SandboxSpec spec;
   spec.name = name;
   spec.backend = info.spec.backend;

@@ -197,7 +197,7 @@ bool mount_layers(const Plan& plan, Scene& scene) {
     if (i == 0 && (chdir("..") < 0 || chdir("root") < 0)) return false;  // onto what was mounted
   }
   scene.at = -1;
-  return true;
+  return make_directory("workspace");  // an image may have none
 }
 
 bool mount_proc(const Plan&, Scene&) {
