@@ -3,9 +3,11 @@
 #include <grp.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
+#include <string_view>
 
 #include "process.h"
 
@@ -17,6 +19,9 @@ std::string env_or(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
   return value != nullptr && *value != '\0' ? value : otherwise;
 }
+
+// Ways to run one backend that are told apart in reports.
+constexpr std::array<std::string_view, 2> kManners{"-user", "-old"};
 
 std::string make_root() {
   std::string pattern = fs::temp_directory_path() / "cove-test-XXXXXX";
@@ -63,7 +68,14 @@ Home& home() {
 
 std::string cove_program() { return env_or("COVE_PROGRAM", COVE_TEST_PROGRAM); }
 std::string subject_name() { return env_or("COVE_TEST_BACKEND", "local"); }
-std::string backend_name() { return subject_name().substr(0, subject_name().find("-user")); }
+
+std::string backend_name() {
+  std::string name = subject_name();
+  for (const std::string_view manner : kManners) {
+    if (name.ends_with(manner)) name.resize(name.size() - manner.size());
+  }
+  return name;
+}
 
 void become_test_user() {
   constexpr uid_t kUser = 12345;

@@ -31,8 +31,8 @@ class Home {
 
 Home& home();                // the program's own
 std::string cove_program();  // path of the built `cove`
-std::string backend_name();  // COVE_TEST_BACKEND, default local, without "-user"
-std::string subject_name();  // ... with it
+std::string backend_name();  // COVE_TEST_BACKEND, default local, without "-user" and "-old"
+std::string subject_name();  // ... with them
 // For COVE_TEST_BACKEND=NAME-user: gives root's rights up for good, before anything is made, and takes the programs to
 // where that user can run them. Without root's rights it does nothing.
 void become_test_user();
