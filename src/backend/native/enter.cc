@@ -23,8 +23,10 @@ namespace {
 
 constexpr int kGuestFd = 3;
 
-// The keeper's word that the ids are mapped, and the volumes' mounts. A keeper that died says nothing: end of file.
+// The keeper's word that the ids are mapped, and the volumes' mounts. A keeper that died says nothing: end of file,
+// if nobody else has its end.
 bool await_keeper(const Plan& plan, Scene& scene) {
+  close(plan.keepers_sync);
   char byte = 0;
   iovec piece{&byte, 1};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostVolumes)> control{};

@@ -233,6 +233,7 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return fail_errno("open /dev/null");
   plan.sync = sync.theirs.get();
+  plan.keepers_sync = sync.ours.get();
   plan.channel = channel.theirs.get();
   plan.null = null.get();
   std::optional<NetworkSetup> setup;

@@ -38,6 +38,7 @@ struct Plan {
   bool drop_groups = false;
   rlim_t most_processes = RLIM_INFINITY;
   int sync = -1, channel = -1, null = -1;  // the child's descriptors
+  int keepers_sync = -1;                   // the other end, of which the child has a copy
 };
 
 }  // namespace cove::native
