@@ -1,4 +1,5 @@
 #include "cli/print.h"
+#include "cli/prove.h"
 #include "cli/spec_options.h"
 #include "client/cove.h"
 
@@ -27,8 +28,11 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   auto spec = make_spec(options.spec);
   if (!spec) return report(spec.error());
   spec->name = options.name;
-  const auto sandbox = Sandbox::create(*spec);
+  auto sandbox = Sandbox::create(*spec);
   if (!sandbox) return report(sandbox.error());
+  if (options.spec.prove) {
+    if (const auto proven = prove(*sandbox, spec->backend); !proven) return report(proven.error());
+  }
   print(sandbox->name() + "\n");
   return 0;
 }

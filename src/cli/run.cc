@@ -1,5 +1,6 @@
 #include "cli/live.h"
 #include "cli/print.h"
+#include "cli/prove.h"
 #include "cli/signals.h"
 #include "cli/spec_options.h"
 #include "cli/stdin_option.h"
@@ -66,6 +67,9 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   const InterruptOnSignal interrupt(control);
   auto sandbox = Sandbox::create(*spec);
   if (!sandbox) return report(sandbox.error());
+  if (options.spec.prove) {
+    if (const auto proven = prove(*sandbox, spec->backend); !proven) return report(proven.error());
+  }
   return run_in(*sandbox, options, *spec, control);
 }
 

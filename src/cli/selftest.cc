@@ -6,6 +6,7 @@
 #include "cli/print.h"
 #include "cli/spec_options.h"
 #include "cli/text.h"
+#include "cli/tried.h"
 
 namespace cove::cli {
 namespace {
@@ -102,17 +103,6 @@ void print_tried(const Tried& tried) {
 std::size_t count(const std::vector<Tried>& all, Finding finding) {
   return static_cast<std::size_t>(
       std::count_if(all.begin(), all.end(), [&](const Tried& tried) { return tried.verdict.finding == finding; }));
-}
-
-std::string to_json(const std::string& backend, const std::vector<Tried>& all) {
-  std::string text = "{\"backend\": " + json_quote(backend) + ", \"attempts\": [";
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    text += std::string(i == 0 ? "" : ",") + "\n  {\"name\": " + json_quote(all[i].attempt.name) +
-            ", \"group\": " + json_quote(all[i].attempt.group) +
-            ", \"result\": " + json_quote(selftest::name(all[i].verdict.finding)) +
-            ", \"detail\": " + json_quote(all[i].verdict.detail) + "}";
-  }
-  return text + "]}\n";
 }
 
 std::string summary(const std::string& backend, const std::vector<Tried>& all) {

@@ -45,6 +45,7 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.texts("--forward-env", options.forward_env, "K", "Forward a variable of this environment by its name");
   arguments.texts("--volume", options.volumes, "HOST:INSIDE[:ro]", "Show a host directory inside");
   arguments.texts("--require", options.require, "WALL", "What 'auto' must find: fs-read, fs-write, net, pid, memory");
+  arguments.flag("--prove", options.prove, "Try its walls before it is used; the report is in 'cove inspect'");
   arguments.text("-w,--cwd", options.cwd, "DIR", "Where sessions start");
   arguments.flag("--persistent", options.persistent, "Keep files and sessions over stop, start and a reboot");
   arguments.flag("--no-login", options.no_login, "Do not read the login start-up files");

@@ -63,18 +63,20 @@ std::string to_json(const std::vector<proto::Outcome>& outcomes) {
 }
 
 std::string to_json(const Inspection& what) {
-  return dump(Json{{"name", what.info.name},
-                   {"backend", what.info.spec.backend},
-                   {"state", "running"},
-                   {"created", what.info.created_unix},
-                   {"spec", spec_json(what.info.spec)},
-                   {"keeper_pid", getpid()},
-                   {"guest_pid", what.guest.pid},
-                   {"shell", what.guest.shell},
-                   {"sessions", what.sessions},
-                   {"commands_running", what.commands_running},
-                   {"commands_unfinished", what.commands_unfinished},
-                   {"idle_ms", what.idle_ms}});
+  Json json{{"name", what.info.name},
+            {"backend", what.info.spec.backend},
+            {"state", "running"},
+            {"created", what.info.created_unix},
+            {"spec", spec_json(what.info.spec)},
+            {"keeper_pid", getpid()},
+            {"guest_pid", what.guest.pid},
+            {"shell", what.guest.shell},
+            {"sessions", what.sessions},
+            {"commands_running", what.commands_running},
+            {"commands_unfinished", what.commands_unfinished},
+            {"idle_ms", what.idle_ms}};
+  if (!what.proof.empty()) json["proof"] = Json::parse(what.proof, nullptr, false);
+  return dump(json);
 }
 
 }  // namespace cove::keeper

@@ -19,6 +19,7 @@ struct Inspection {
   std::vector<std::string> sessions;
   std::size_t commands_running = 0, commands_unfinished = 0;
   std::uint64_t idle_ms = 0;
+  std::string proof;  // JSON, or ""
 };
 // Of variables only the names.
 std::string to_json(const Inspection& inspection);

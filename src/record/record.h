@@ -8,6 +8,7 @@
 //   sock         the keeper's socket
 //   journal      one JSON line when a command starts and one when it ends (command text is not in it)
 //   logs/N       output of command number N that did not fit in memory
+//   proof.json   what --prove has found
 //   sessions/    persistent sandboxes: what each session needs to live on
 //
 // A record whose lock is free is dead. Dead records of owned sandboxes are cleared by the next one who looks.
@@ -70,6 +71,10 @@ class Record {
 
   Result<void> save_session(const std::string& session, const std::string& state) const;
   Result<std::vector<std::pair<std::string, std::string>>> sessions() const;
+
+  // What --prove has found, as JSON.
+  Result<void> save_proof(const std::string& json) const;
+  Result<std::string> proof() const;  // not_found: nobody has asked for one
 
   // Removes the directory and everything in it. Only for the one who holds the lock, or of a dead record.
   Result<void> remove();

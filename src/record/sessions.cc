@@ -42,4 +42,9 @@ Result<std::vector<std::pair<std::string, std::string>>> Record::sessions() cons
   return all;
 }
 
+Result<void> Record::save_proof(const std::string& json) const {
+  return write_file_at(directory(), "proof.json", json);
+}
+Result<std::string> Record::proof() const { return read_file_at(directory(), "proof.json"); }
+
 }  // namespace cove::record

@@ -21,17 +21,23 @@ std::string quoted(const std::string& text) {
 
 Result<Inside> Inside::make(const SandboxSpec& spec, const std::string& program, const Call& call) {
   COVE_TRY(Sandbox sandbox, Sandbox::create(spec, call));
-  COVE_TRY(const Completed made, sandbox.sh("mktemp -d \"$PWD/.cove-selftest-XXXXXX\"", call));
+  return enter(std::move(sandbox), program, call);
+}
+
+Result<Inside> Inside::enter(Sandbox sandbox, const std::string& program, const Call& call) {
+  // Others may look into it: some acts are done as another user.
+  const CommandSpec command{
+      .script = "d=$(mktemp -d \"$PWD/.cove-selftest-XXXXXX\") && chmod 755 \"$d\" && printf %s \"$d\"",
+      .session = "cove-selftest"};
+  COVE_TRY(const Completed made, sandbox.collect(command, {}, call));
   if (made.outcome.exit_code != 0) {
     return fail(Errc::internal, "no directory can be made inside: " + without_newline(made.output));
   }
-  const std::string directory = without_newline(made.output);
-  // Others may look into it: some acts are done as another user.
-  COVE_TRY(const Completed opened, sandbox.sh("chmod 755 " + quoted(directory), call));
-  if (opened.outcome.exit_code != 0) return fail(Errc::internal, "chmod inside: " + opened.output);
-  COVE_CHECK(sandbox.write_file(directory + "/cove-attempt", program, 0755, call));
-  return Inside(std::move(sandbox), directory);
+  COVE_CHECK(sandbox.write_file(made.output + "/cove-attempt", program, 0755, call));
+  return Inside(std::move(sandbox), made.output);
 }
+
+Result<void> Inside::leave(const Call& call) { return sandbox_.remove_file(directory_, call); }
 
 Ran Inside::run(const CommandSpec& command, const Call& call) {
   Ran ran;

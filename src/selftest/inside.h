@@ -18,6 +18,9 @@ class Inside {
  public:
   // `program` is its content.
   static Result<Inside> make(const SandboxSpec& spec, const std::string& program, const Call& call);
+  // One that exists; its own sessions are left alone.
+  static Result<Inside> enter(Sandbox sandbox, const std::string& program, const Call& call);
+  Result<void> leave(const Call& call);  // removes the directory
 
   Sandbox& sandbox() { return sandbox_; }
   const std::string& directory() const { return directory_; }  // writable, empty but for the program

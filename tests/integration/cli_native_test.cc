@@ -69,6 +69,17 @@ TEST_F(CliNative, AFailureForWantOfANetworkGetsAHint) {
   EXPECT_EQ(run("cove run --net host -- 'echo Could not resolve host; exit 6'").err, "");
 }
 
+TEST_F(CliNative, ProveTriesTheWallsFirstAndKeepsItsReport) {
+  const Ran held = run("cove create --prove a && cove sh a 'ls -A' && cove inspect --json a");
+  EXPECT_EQ(held.code, 0) << held.err;
+  EXPECT_EQ(held.out.substr(0, 3), "a\n{") << held.out;  // nothing of it is left inside
+  EXPECT_NE(held.out.find("\"proof\":{\"attempts\":[{"), std::string::npos) << held.out;
+  const Ran broken = run("cove run --prove --backend local -- 'echo ran'");
+  EXPECT_EQ(broken.code, 125);
+  EXPECT_EQ(broken.out, "");
+  EXPECT_NE(broken.err.find("does not hold"), std::string::npos) << broken.err;
+}
+
 TEST_F(CliNative, WhatAKilledKeeperLeftIsFoundAndCleared) {
   const Ran limits = run("cove doctor | grep ^native");
   if (limits.out.find("limit:pids=cgroup") == std::string::npos) GTEST_SKIP() << "no control groups: " << limits.out;
