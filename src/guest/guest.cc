@@ -125,7 +125,7 @@ Result<void> Guest::handle(const proto::Message& message) {
   }
   if (type == GuestType::session_state) {
     COVE_TRY(const auto asked, proto::decode<proto::SessionState>(message.payload));
-    states_asked_ = asked.session;
+    states_asked_.push_back(asked.session);
     return {};
   }
   if (type == GuestType::restore_session) {
@@ -300,11 +300,11 @@ Result<void> Guest::start_connection(Command& command, const proto::Start& start
 
 // Not before all that has ended is in them.
 void Guest::answer_states() {
-  if (!states_asked_) return;
+  if (states_asked_.empty()) return;
   for (const auto& [name, session] : sessions_) {
     if (!session->settled()) return;
   }
-  send_states(*std::exchange(states_asked_, {}));
+  for (const std::string& only : std::exchange(states_asked_, {})) send_states(only);
 }
 
 void Guest::send_states(const std::string& only) {

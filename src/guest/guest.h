@@ -6,8 +6,9 @@
 
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "guest/channel.h"
 #include "guest/command.h"
@@ -62,7 +63,7 @@ class Guest : private Command::Host {
   std::map<std::string, std::unique_ptr<Session>> sessions_;
   std::map<std::uint32_t, std::unique_ptr<Command>> commands_;
   std::set<std::uint32_t> gone_;
-  std::optional<std::string> states_asked_;  // of this session, or "" for all
+  std::vector<std::string> states_asked_;  // of these sessions, "" for all; each question gets its answer
   struct ShellUse {
     Session* session;
     Plumbing plumbing;

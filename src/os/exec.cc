@@ -1,5 +1,6 @@
 #include "os/exec.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <sys/ioctl.h>
@@ -12,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 
 namespace cove::os {
 namespace {
@@ -55,8 +57,26 @@ std::vector<std::string> directories_to_try(const ExecSpec& spec) {
   return all;
 }
 
+// Those that are open, by the kernel's list of them: the limit may be a million. No allocation, so no readdir.
+bool close_listed(unsigned first, unsigned last) {
+  const int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) return false;
+  alignas(dirent64) std::array<char, 2048> entries;
+  long size = 0;
+  while ((size = syscall(SYS_getdents64, directory, entries.data(), entries.size())) > 0) {
+    for (long at = 0; at < size;) {
+      const auto* entry = reinterpret_cast<const dirent64*>(entries.data() + at);
+      const auto fd = static_cast<unsigned>(std::atoi(entry->d_name));
+      if (fd >= first && fd <= last && static_cast<int>(fd) != directory) close(static_cast<int>(fd));
+      at += entry->d_reclen;
+    }
+  }
+  close(directory);
+  return size == 0;
+}
+
 void close_range_or_each(unsigned first, unsigned last) {
-  if (first > last || syscall(SYS_close_range, first, last, 0) == 0) return;
+  if (first > last || syscall(SYS_close_range, first, last, 0) == 0 || close_listed(first, last)) return;
   const long limit = sysconf(_SC_OPEN_MAX);
   for (unsigned fd = first; fd <= last && static_cast<long>(fd) < limit; ++fd) close(static_cast<int>(fd));
 }
