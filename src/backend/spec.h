@@ -29,6 +29,8 @@ struct SandboxSpec {
   bool persistent = false;
   bool login = true;   // sessions read the login start-up files
   bool owned = false;  // ends with its owner (lifetime pipe)
+  // Ready only when its first shell is, which is then kept until it is used; never stored.
+  bool prepared = false;
 };
 
 }  // namespace cove

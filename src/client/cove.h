@@ -129,11 +129,13 @@ class Sandbox {
   Result<void> stop(proto::StopRequest request = {}, const Call& call = {});
 
  private:
+  friend class SandboxPool;
   class Connection;
   class Conversation;
   struct TarReply;
   Sandbox() = default;
   static Result<Sandbox> launch(const SandboxSpec& spec, bool restart, const Call& call);
+  bool hung_up() const;  // the keeper has closed the connection that waits for its next use
   Result<std::unique_ptr<Connection>> borrow();
   void give_back(std::unique_ptr<Connection> connection);
   // Borrows a connection and writes the request; tries another one only if this one provably did not take it.

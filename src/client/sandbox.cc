@@ -108,6 +108,14 @@ Result<std::unique_ptr<Sandbox::Connection>> Sandbox::borrow() {
   return std::make_unique<Connection>(std::move(*socket));
 }
 
+// Nothing was asked on it, so that nothing but its end can come.
+bool Sandbox::hung_up() const {
+  const std::lock_guard guard(pool_->mutex);
+  if (pool_->idle.empty()) return false;
+  pollfd end{pool_->idle.back()->fd(), POLLIN, 0};
+  return poll(&end, 1, 0) > 0;
+}
+
 void Sandbox::give_back(std::unique_ptr<Connection> connection) {
   if (!connection->reusable()) return;
   const std::lock_guard guard(pool_->mutex);

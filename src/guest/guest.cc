@@ -64,6 +64,7 @@ int Guest::run() {
     answer_states();
     channel_.flush();
     for (const ShellUse& use : std::exchange(to_prepare_, {})) use.session->prepare(use.plumbing, use.moment);
+    answer_hello();
   }
   say_goodbye();
   commands_.clear();
@@ -163,6 +164,7 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   if (hello.version != proto::kVersion || hello.resume != greeted_) {
     return fail(Errc::protocol, "hello of another version, or out of turn");
   }
+  if (hello.resume) hello_due_ = false;
   if (hello.resume) return channel_.resume(hello.received, greeting());
   greeted_ = true;
   trees_.cgroup = hello.cgroup;
@@ -174,9 +176,21 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   config_.idle_shell = std::chrono::milliseconds(hello.idle_shell_ms);
   find_shell();
   channel_.may_reconnect(std::chrono::milliseconds(hello.reconnect_ms));
-  channel_.send_hello(greeting());
+  config_.keep_first = hello.prepared;
+  hello_due_ = hello.prepared;
+  if (!hello_due_) channel_.send_hello(greeting());
   if (config_.dialect != nullptr) shell_used(session(""), {}, Session::Moment::command_ended);
   return {};
+}
+
+// Of a sandbox that is asked to be prepared not before its first shell is ready, or has failed.
+void Guest::answer_hello() {
+  if (!hello_due_) return;
+  const auto found = sessions_.find("");
+  if (found != sessions_.end() && found->second->preparing()) return;
+  hello_due_ = false;
+  channel_.send_hello(greeting());
+  channel_.flush();
 }
 
 proto::GuestHello Guest::greeting() const {

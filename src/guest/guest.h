@@ -45,6 +45,7 @@ class Guest : private Command::Host {
   Result<void> start_program(Command& command, const proto::Start& start);
   Result<void> start_file(Command& command, const proto::Start& start);
   Result<void> start_connection(Command& command, const proto::Start& start);
+  void answer_hello();
   void answer_states();
   void send_states(const std::string& only);
   Result<void> restore(const proto::SessionState& saved);
@@ -58,7 +59,7 @@ class Guest : private Command::Host {
   Trees trees_{loop_};
   UniqueFd children_;
   Channel channel_;
-  bool greeted_ = false;
+  bool greeted_ = false, hello_due_ = false;
   Session::Config config_;
   std::map<std::string, std::unique_ptr<Session>> sessions_;
   std::map<std::uint32_t, std::unique_ptr<Command>> commands_;

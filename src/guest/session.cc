@@ -80,6 +80,7 @@ void Session::drop_spares() {
 
 void Session::rest_later() {
   loop_.cancel(idle_);
+  if (config_.keep_first && !used_) return;
   idle_ = loop_.after(config_.idle_shell, [this] {
     wanted_ = 1;
     drop_spares();
@@ -183,6 +184,7 @@ std::unique_ptr<Shell> Session::take_spare(const Plumbing& plumbing) {
 }
 
 void Session::run(Request request) {
+  used_ = true;
   if (state_.from_login) {
     waiting_.push_back(std::move(request));
     if (spares_.empty()) prepare(waiting_.back().plumbing, Moment::command_ended);
@@ -234,6 +236,11 @@ void Session::finish(const Shell& shell, int status, bool own_cwd) {
     state_ = *std::move(state);
   }
   state_.last_status = status;
+}
+
+bool Session::preparing() const {
+  return std::any_of(spares_.begin(), spares_.end(),
+                     [](const auto& shell) { return !shell->ready && !shell->process.tree->main_exited(); });
 }
 
 void Session::prepare(const Plumbing& plumbing, Moment moment) {

@@ -34,6 +34,7 @@ class Session {
     std::string cwd;
     std::vector<std::string> unsaved;  // names whose values stay in memory
     bool login = true;
+    bool keep_first = false;  // a shell that was prepared before the first command waits for it, however long
     Clock::duration idle_shell = std::chrono::seconds(10);
   };
   struct Request {
@@ -64,6 +65,8 @@ class Session {
   // ended and the state is known. Commands that come faster than shells load get up to three, begun while another
   // runs, in the hope that it leaves the state as it is.
   enum class Moment : unsigned char { command_started, command_ended };
+  // A shell is on its way and may still become ready.
+  bool preparing() const;
   void prepare(const Plumbing& plumbing, Moment moment);
 
  private:
@@ -86,6 +89,7 @@ class Session {
   std::uint64_t version_ = 1;
   std::vector<std::unique_ptr<Shell>> spares_;
   std::size_t wanted_ = 1;        // how many spares
+  bool used_ = false;             // a command has come
   bool state_is_calm_ = true;     // the last command left it as it was
   std::size_t settling_ = 0;      // commands that have ended, while their shells still tell the state
   std::vector<Request> waiting_;  // for the login files or for that

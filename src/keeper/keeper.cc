@@ -90,6 +90,7 @@ Result<void> Keeper::greet(Deadline deadline) {
   hello.unsaved = spec_.env_names_forwarded;
   hello.cwd = spec_.cwd;
   hello.login = spec_.login;
+  hello.prepared = spec_.prepared;
   guest_.send(GuestType::hello, 0, hello);
   bool answered = false;
   const auto take_hello = [&](const proto::Message& message) -> Result<void> {

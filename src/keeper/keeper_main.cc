@@ -125,7 +125,7 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
   parts.lifetime = std::move(lifetime);
   parts.record = std::move(record);
   auto keeper = std::make_unique<Keeper>(std::move(parts));
-  if (auto greeted = keeper->greet(Deadline::after(10s)); !greeted) {
+  if (auto greeted = keeper->greet(Deadline::after(spec.prepared ? 40s : 10s)); !greeted) {
     keeper->give_back(record);
     return fail(std::move(greeted).error());
   }

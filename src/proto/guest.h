@@ -68,9 +68,11 @@ struct KeeperHello {
   bool resume = false;         // this channel continues one that broke
   std::uint64_t received = 0;  // ... of which the keeper has had so many bytes
   bool login = true;           // sessions read the login start-up files
+  bool prepared = false;       // answer when the first shell is ready, and keep that one until it is used
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
-    ar(s.version, s.env, s.unsaved, s.cwd, s.reconnect_ms, s.idle_shell_ms, s.cgroup, s.resume, s.received, s.login);
+    ar(s.version, s.env, s.unsaved, s.cwd, s.reconnect_ms, s.idle_shell_ms, s.cgroup, s.resume, s.received, s.login,
+       s.prepared);
   }
 };
 
