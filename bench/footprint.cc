@@ -31,18 +31,26 @@ double pss_mib_of_all() {
   return static_cast<double>(bytes) / (1 << 20);
 }
 
-}  // namespace
-
-std::vector<Row> idle_memory() {
+std::vector<Row> memory_of(const std::function<Sandbox()>& make, const std::string& what) {
   constexpr std::size_t kMany = 8;
   std::vector<Sandbox> sandboxes;
-  for (std::size_t i = 0; i < kMany; ++i) sandboxes.push_back(make_sandbox());
+  for (std::size_t i = 0; i < kMany; ++i) sandboxes.push_back(make());
   for (Sandbox& sandbox : sandboxes) run_true(sandbox);
   const double together = pss_mib_of_all();
   while (sandboxes.size() > 1) sandboxes.pop_back();
   const double alone = pss_mib_of_all();
-  return {{"PSS of an idle sandbox, alone", alone, "MiB", "", 0, at_most(3)},
-          {"PSS of an idle sandbox, one of 8", together / kMany, "MiB", "", 0, {}}};
+  return {{"PSS of an idle " + what + ", alone", alone, "MiB", "", 0, at_most(3)},
+          {"PSS of an idle " + what + ", one of 8", together / kMany, "MiB", "", 0, {}}};
+}
+
+}  // namespace
+
+std::vector<Row> idle_memory() {
+  return memory_of([] { return make_sandbox(); }, "sandbox");
+}
+
+std::vector<Row> native_idle_memory() {
+  return memory_of([] { return make_sandbox(native_spec()); }, "native sandbox");
 }
 
 std::vector<Row> guest_size() {

@@ -1,5 +1,3 @@
-#include <thread>
-
 #include "helpers/home.h"
 #include "measures.h"
 
@@ -8,15 +6,6 @@ namespace {
 
 const std::vector<std::string> kBash = {"bash", "-c", "true"};
 const std::vector<std::string> kSh = {"sh", "-c", "true"};
-
-Row row(const std::string& what, const Samples& samples, const std::string& beside = "", double beside_value = 0,
-        Promise promise = {}) {
-  const std::vector<double> spread = {samples.p50(), samples.percentile(90), samples.percentile(99)};
-  return {what, samples.p50(), "ms", beside, beside_value, promise, spread};
-}
-
-// The pause that a model's next thought takes is longer; this is enough for everything of ours to have settled.
-void pause_between() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
 
 }  // namespace
 

@@ -2,7 +2,8 @@
 //   --json    one JSON array instead of the table
 //   --check   exit with 1 if a promise was missed; otherwise the exit code is 0, because this is a report
 //   --quick   a tenth of the rounds, for a first look
-//   --only M  one measure: paced, back-to-back, create, rate, output, stdin, memory or size
+//   --only M  one measure: paced, back-to-back, create, rate, output, stdin, memory or size (all on local), native
+//             (creation beside bwrap and others), native-warm, native-rate, native-memory, pool or thousand
 
 #include <array>
 #include <cstdio>
@@ -21,14 +22,20 @@ struct Measure {
   std::string_view name;
   std::vector<Row> (*run)(Effort);
 };
-constexpr std::array<Measure, 8> kMeasures{{{"paced", paced_latency},
-                                            {"back-to-back", back_to_back_latency},
-                                            {"create", first_command},
-                                            {"rate", commands_per_second},
-                                            {"output", output_throughput},
-                                            {"stdin", stdin_throughput},
-                                            {"memory", [](Effort) { return idle_memory(); }},
-                                            {"size", [](Effort) { return guest_size(); }}}};
+constexpr std::array<Measure, 14> kMeasures{{{"paced", paced_latency},
+                                             {"back-to-back", back_to_back_latency},
+                                             {"create", first_command},
+                                             {"rate", commands_per_second},
+                                             {"output", output_throughput},
+                                             {"stdin", stdin_throughput},
+                                             {"memory", [](Effort) { return idle_memory(); }},
+                                             {"size", [](Effort) { return guest_size(); }},
+                                             {"native", native_create},
+                                             {"native-warm", native_warm},
+                                             {"native-rate", native_commands_per_second},
+                                             {"native-memory", [](Effort) { return native_idle_memory(); }},
+                                             {"pool", pool},
+                                             {"thousand", thousand}}};
 
 std::vector<Row> measure(std::string_view only, Effort effort) {
   std::vector<Row> all;

@@ -17,4 +17,12 @@ std::vector<Row> stdin_throughput(Effort effort);
 std::vector<Row> idle_memory();
 std::vector<Row> guest_size();
 
+// The same of `native`, and what a sandbox behind walls has for peers.
+std::vector<Row> native_create(Effort effort);  // beside bwrap, unshare, docker run, podman run
+std::vector<Row> native_warm(Effort effort);    // beside local, bash -c, docker exec, podman exec
+std::vector<Row> native_commands_per_second(Effort effort);
+std::vector<Row> native_idle_memory();
+std::vector<Row> pool(Effort effort);      // take one that is ready, and its first command
+std::vector<Row> thousand(Effort effort);  // a thousand idle sandboxes at once
+
 }  // namespace cove::bench

@@ -43,6 +43,10 @@ void print_table(const std::vector<Row>& rows) {
   std::printf("%-44s %9s %8s %8s %-5s  %-26s %9s %7s  %-9s %s\n", "", "value", "p90", "p99", "unit", "beside", "value",
               "ratio", "promise", "");
   for (const Row& row : rows) {
+    if (!row.not_measured.empty()) {
+      std::printf("%-44s %9s not measured: %s\n", row.what.c_str(), "-", row.not_measured.c_str());
+      continue;
+    }
     const bool spread = row.percentiles.size() == 3;
     std::printf("%-44s %9s %8s %8s %-5s  %-26s %9s %7s  %-9s %s\n", row.what.c_str(), number(row.value).c_str(),
                 spread ? number(row.percentiles[1]).c_str() : "", spread ? number(row.percentiles[2]).c_str() : "",
@@ -54,6 +58,10 @@ void print_table(const std::vector<Row>& rows) {
 void print_json(const std::vector<Row>& rows) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
   for (const Row& row : rows) {
+    if (!row.not_measured.empty()) {
+      all.push_back({{"what", row.what}, {"not_measured", row.not_measured}});
+      continue;
+    }
     nlohmann::ordered_json one = {{"what", row.what}, {"value", row.value}, {"unit", row.unit}};
     if (row.percentiles.size() == 3) {
       one["p50"] = row.percentiles[0];

@@ -23,6 +23,7 @@ struct Row {
   double beside_value = 0;
   Promise promise = {};
   std::vector<double> percentiles = {};  // p50, p90, p99 where there are some
+  std::string not_measured = {};         // why there is no value
 
   std::optional<double> ratio() const;
   bool kept() const;

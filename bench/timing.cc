@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdio>
 #include <cstdlib>
+#include <thread>
 
 #include "helpers/home.h"
 
@@ -28,13 +29,15 @@ Pipe make_pipe() {
 }
 
 // With `fd` as the child's descriptor `as`, if that is not negative.
-pid_t spawn(const std::vector<std::string>& argv, int fd, int as) {
+enum class Errors : unsigned char { shown, dropped };
+pid_t spawn(const std::vector<std::string>& argv, int fd, int as, Errors errors = Errors::shown) {
   std::vector<char*> arguments;
   for (const std::string& argument : argv) arguments.push_back(const_cast<char*>(argument.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   if (fd >= 0) posix_spawn_file_actions_adddup2(&actions, fd, as);
+  if (errors == Errors::dropped) posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
   pid_t pid = 0;
   if (posix_spawnp(&pid, arguments[0], &actions, nullptr, arguments.data(), environ) != 0) give_up("spawn " + argv[0]);
   posix_spawn_file_actions_destroy(&actions);
@@ -69,6 +72,18 @@ void give_up(const std::string& why) {
 
 void spawn_and_wait(const std::vector<std::string>& argv) { reap(spawn(argv, -1, -1), argv[0]); }
 
+bool answers(const std::vector<std::string>& argv, std::string* out) {
+  Pipe pipe = make_pipe();
+  const pid_t pid = spawn(argv, pipe.write.get(), 1, Errors::dropped);
+  pipe.write.reset();
+  std::array<char, 4096> buffer;
+  for (ssize_t got; (got = read(pipe.read.get(), buffer.data(), buffer.size())) > 0;) {
+    if (out != nullptr) out->append(buffer.data(), static_cast<std::size_t>(got));
+  }
+  int status = 0;
+  return waitpid(pid, &status, 0) == pid && status == 0;
+}
+
 std::uint64_t read_through_pipe(const std::vector<std::string>& argv) {
   Pipe pipe = make_pipe();
   const pid_t pid = spawn(argv, pipe.write.get(), 1);
@@ -95,8 +110,28 @@ void write_through_pipe(const std::vector<std::string>& argv, std::string_view b
   reap(pid, argv[0]);
 }
 
-Sandbox make_sandbox() {
-  auto sandbox = Sandbox::create(testing_helpers::make_spec(), {.deadline = Deadline::after(std::chrono::seconds(60))});
+Row row(const std::string& what, const Samples& samples, const std::string& beside, double beside_value,
+        Promise promise) {
+  const std::vector<double> spread = {samples.p50(), samples.percentile(90), samples.percentile(99)};
+  return {what, samples.p50(), "ms", beside, beside_value, promise, spread};
+}
+
+void pause_between() { std::this_thread::sleep_for(std::chrono::milliseconds(10)); }
+
+Sandbox make_sandbox() { return make_sandbox(testing_helpers::make_spec()); }
+
+SandboxSpec native_spec() {
+  SandboxSpec spec = testing_helpers::make_spec();
+  spec.backend = "native";
+  spec.login = false;
+  spec.cwd = "/workspace";
+  testing_helpers::set_env(spec, "HOME", "/root");
+  testing_helpers::set_env(spec, "TMPDIR", "/tmp");
+  return spec;
+}
+
+Sandbox make_sandbox(const SandboxSpec& spec) {
+  auto sandbox = Sandbox::create(spec, {.deadline = Deadline::after(std::chrono::seconds(60))});
   if (!sandbox) give_up(sandbox.error().text());
   return std::move(*sandbox);
 }
