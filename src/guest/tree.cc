@@ -45,9 +45,6 @@ void become_reaper(pid_t guest) {
   os::disregard_signal(SIGTERM);
   os::disregard_signal(SIGINT);
   prctl(PR_SET_NAME, "cove-reaper");
-  // What cannot be dumped cannot be seen in a /proc with hidepid, and the guest finds what is below us by looking
-  // there.
-  prctl(PR_SET_DUMPABLE, 1);
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_PDEATHSIG, SIGUSR1);
   if (getppid() != guest) _exit(0);
