@@ -201,7 +201,7 @@ bool mount_layers(const Plan& plan, Scene& scene) {
 }
 
 bool mount_proc(const Plan&, Scene&) {
-  return make_directory("proc") && mount("proc", "proc", "proc", kPlain | MS_NOEXEC, "hidepid=invisible") == 0;
+  return make_directory("proc") && mount("proc", "proc", "proc", kPlain | MS_NOEXEC, "hidepid=invisible,gid=0") == 0;
 }
 
 bool mount_dev(const Plan&, Scene&) {
