@@ -85,7 +85,8 @@ TEST_F(Contract, Case075_AnInterruptIs130WithPartialOutputInTime) {
   const Ran ran = interrupted(sandbox(), command("echo part; sleep 30"), reaction);
   EXPECT_EQ(ran.outcome.ending, Ending::interrupted) << printable(ran);
   EXPECT_EQ(ran.code(), 130);
-  EXPECT_EQ(ran.output, "part\n");
+  // Bash may be quick enough to say what became of its child before it is ended itself.
+  EXPECT_TRUE(ran.output == "part\n" || ran.output == "part\nTerminated\n") << printable(ran);
   EXPECT_LT(reaction, limit(1.5s));
 }
 
