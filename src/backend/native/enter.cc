@@ -143,6 +143,7 @@ Error explain(const StepFailure& failure, const Plan& plan) {
     what += " (" + plan.layers[at].target + ")";
   }
   Error error = errno_error(failure.number, what);
+  if (kSteps[step].act == run_guest) error.code = Errc::unsupported;  // it needs something that the image has not
   if (*kSteps[step].remedy != '\0') error.message += std::string("; ") + kSteps[step].remedy;
   return error;
 }
