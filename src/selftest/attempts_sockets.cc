@@ -66,7 +66,8 @@ Verdict services(Stage& stage) {
     if (stat(path, &info) == 0 && S_ISSOCK(info.st_mode)) words.emplace_back(path);
   }
   for (const char* variable : {"SSH_AUTH_SOCK", "DOCKER_HOST"}) {
-    std::string path = std::getenv(variable) != nullptr ? std::getenv(variable) : "";
+    const char* value = std::getenv(variable);
+    std::string path = value != nullptr ? value : "";
     if (path.starts_with("unix://")) path = path.substr(7);
     if (path.starts_with('/')) words.push_back(path);
   }

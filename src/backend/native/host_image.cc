@@ -201,7 +201,7 @@ Result<void> build(const fs::path& image, uid_t owner, gid_t group) {
 }
 
 Result<std::string> ensure_built(const std::string& images, uid_t owner, gid_t group) {
-  const std::string path = images + "/host-" + fingerprint();
+  std::string path = images + "/host-" + fingerprint();
   struct stat info{};
   if (stat(path.c_str(), &info) == 0 && info.st_uid == owner) return path;
   // Made aside and renamed: two that start at once both make one, and one of them wins.

@@ -204,7 +204,7 @@ Result<void> await_guest(int sync, const Plan& plan, Deadline deadline) {
   return fail(explain(failure, plan));
 }
 
-Failure refused_namespaces(Error error) {
+Failure refused_namespaces(const Error& error) {
   std::string why = "make new namespaces: " + error.message;
   if (access("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", F_OK) == 0)
     why += "; AppArmor may refuse them: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or run as root";
@@ -214,7 +214,7 @@ Failure refused_namespaces(Error error) {
 // What is refused where it is refused, as cheaply as it can be found out: a new user namespace, and rights in it.
 Result<void> try_namespaces() {
   auto cloned = os::clone_process(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID);
-  if (!cloned) return refused_namespaces(std::move(cloned).error());
+  if (!cloned) return refused_namespaces(cloned.error());
   if (cloned->pid == 0) _exit(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 ? 0 : errno);
   os::Child child = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
   COVE_TRY(const os::ExitStatus status, child.wait(Deadline::after(2s)));
@@ -243,7 +243,7 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   }
   COVE_TRY(os::LimitGroup limits, make_limits(spec, plan));
   auto cloned = os::clone_process(kNamespaces | (plan.own_network ? CLONE_NEWNET : 0U));
-  if (!cloned) return refused_namespaces(std::move(cloned).error());
+  if (!cloned) return refused_namespaces(cloned.error());
   if (cloned->pid == 0) {
     enter(plan);
     _exit(1);

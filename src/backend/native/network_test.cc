@@ -106,7 +106,7 @@ struct Listener {
   explicit Listener(const std::string& address) : socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
     sockaddr_in where = to(address, 0);
     socklen_t size = sizeof(where);
-    bind(socket.get(), reinterpret_cast<sockaddr*>(&where), size);
+    EXPECT_EQ(bind(socket.get(), reinterpret_cast<sockaddr*>(&where), size), 0);
     listen(socket.get(), 8);
     getsockname(socket.get(), reinterpret_cast<sockaddr*>(&where), &size);
     port = ntohs(where.sin_port);
