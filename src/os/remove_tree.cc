@@ -7,26 +7,11 @@
 
 #include <cerrno>
 #include <cstring>
-#include <vector>
 
 #include "base/unique_fd.h"
 
 namespace cove::os {
 namespace {
-
-Result<std::vector<std::string>> names_in(int directory) {
-  UniqueFd copy(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  DIR* stream = copy ? fdopendir(copy.get()) : nullptr;
-  if (stream == nullptr) return fail_errno("read a directory");
-  (void)copy.release();
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(stream)) {
-    if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
-      names.emplace_back(entry->d_name);
-  }
-  closedir(stream);
-  return names;
-}
 
 // Directories are lifted into the root of the tree before they are emptied, so that two descriptors and no recursion
 // are enough for any depth.
@@ -80,6 +65,20 @@ class Remover {
 };
 
 }  // namespace
+
+Result<std::vector<std::string>> names_in(int directory) {
+  UniqueFd copy(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DIR* stream = copy ? fdopendir(copy.get()) : nullptr;
+  if (stream == nullptr) return fail_errno("read a directory");
+  (void)copy.release();
+  std::vector<std::string> names;
+  while (const dirent* entry = readdir(stream)) {
+    if (std::strcmp(entry->d_name, ".") != 0 && std::strcmp(entry->d_name, "..") != 0)
+      names.emplace_back(entry->d_name);
+  }
+  closedir(stream);
+  return names;
+}
 
 Result<void> remove_tree(const std::string& path) { return remove_tree_at(AT_FDCWD, path); }
 

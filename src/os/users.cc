@@ -6,19 +6,13 @@
 
 #include <array>
 #include <charconv>
-#include <fstream>
-#include <iterator>
 #include <sstream>
 
+#include "os/cgroup_layout.h"
 #include "os/child.h"
 
 namespace cove::os {
 namespace {
-
-std::string read_text(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 Result<void> write_file(const std::string& path, const std::string& text) {
   const UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));

@@ -70,17 +70,4 @@ Result<UniqueFd> open_private_directory(int parent, const std::string& name, con
   return fd;
 }
 
-Result<std::vector<std::string>> names_in(int directory) {
-  const int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* open_directory = copy < 0 ? nullptr : fdopendir(copy);
-  if (open_directory == nullptr) return fail_errno("list a directory");
-  std::vector<std::string> names;
-  while (const dirent* entry = readdir(open_directory)) {
-    const std::string name = entry->d_name;
-    if (name != "." && name != "..") names.push_back(name);
-  }
-  closedir(open_directory);
-  return names;
-}
-
 }  // namespace cove::record

@@ -19,7 +19,5 @@ Result<std::string> read_file_at(int directory, const std::string& name);
 Result<void> write_file_at(int directory, const std::string& name, std::string_view bytes);
 // Of this user, not writable by others, and not a symlink.
 Result<UniqueFd> open_private_directory(int parent, const std::string& name, const std::string& shown);
-// All names but . and ..
-Result<std::vector<std::string>> names_in(int directory);
 
 }  // namespace cove::record

@@ -37,6 +37,8 @@ std::optional<Info> look_at(const std::string& name) {
     return damaged;
   }
   if (info->life != Life::running && info->spec.owned && record->remove()) return std::nullopt;
+  if (info->life != Life::running) [[maybe_unused]]
+    const auto removed = record->remove_groups();
   return std::move(*info);
 }
 
@@ -44,7 +46,7 @@ std::optional<Info> look_at(const std::string& name) {
 
 Result<std::vector<Info>> list() {
   COVE_TRY(const UniqueFd sandboxes, open_sandboxes());
-  COVE_TRY(auto names, names_in(sandboxes.get()));
+  COVE_TRY(auto names, os::names_in(sandboxes.get()));
   std::sort(names.begin(), names.end());
   std::vector<Info> all;
   for (const std::string& name : names) {
@@ -61,7 +63,7 @@ Result<std::vector<Info>> list() {
 
 Result<std::vector<std::string>> dead() {
   COVE_TRY(const UniqueFd sandboxes, open_sandboxes());
-  COVE_TRY(const auto names, names_in(sandboxes.get()));
+  COVE_TRY(const auto names, os::names_in(sandboxes.get()));
   std::vector<std::string> found;
   for (const std::string& name : names) {
     if (is_half_made(sandboxes.get(), name)) found.push_back(name);

@@ -74,14 +74,6 @@ Result<void> remove_record(const std::string& name) {
   return os::remove_mapped_tree_at(sandboxes.get(), gone);
 }
 
-// The control groups of a keeper that did not live to remove them.
-Result<void> remove_groups_of(const Record& record) {
-  const auto spec = record.spec();
-  if (!spec || (spec->memory_bytes == 0 && spec->cpus == 0 && spec->pids == 0)) return {};
-  COVE_TRY(const std::string at, home());
-  return os::remove_limit_group(os::group_name(at, record.name()), Deadline::after(std::chrono::seconds(5)));
-}
-
 std::size_t distance(const std::string& a, const std::string& b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -98,7 +90,7 @@ std::size_t distance(const std::string& a, const std::string& b) {
 
 Failure no_such(int sandboxes, const std::string& name) {
   std::string near;
-  if (auto names = names_in(sandboxes)) {
+  if (auto names = os::names_in(sandboxes)) {
     for (const std::string& other : *names) {
       const bool alike = other[0] != '.' && (distance(name, other) <= 2 || other.rfind(name, 0) == 0);
       if (alike) near += (near.empty() ? "" : ", ") + other;
@@ -286,8 +278,17 @@ Result<void> Record::remove() {
       mine.st_ino != named.st_ino || mine.st_dev != named.st_dev) {
     return {};
   }
-  COVE_CHECK(remove_groups_of(*this));
+  COVE_CHECK(remove_groups());
   return remove_record(name_);
+}
+
+Result<void> Record::remove_groups() const {
+  const auto spec = this->spec();
+  if (!spec || (spec->memory_bytes == 0 && spec->cpus == 0 && spec->pids == 0)) return {};
+  UniqueFd lock;  // or a keeper that is just starting would lose those that it has made
+  if (!lock_ && try_lock(directory(), lock, 1) == Held::by_another) return {};
+  COVE_TRY(const std::string at, home());
+  return os::remove_limit_group(os::group_name(at, name_), Deadline::after(std::chrono::seconds(5)));
 }
 
 }  // namespace cove::record

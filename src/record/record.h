@@ -79,6 +79,9 @@ class Record {
   // Removes the directory and everything in it. Only for the one who holds the lock, or of a dead record.
   Result<void> remove();
 
+  // The control groups of a keeper that did not live to remove them. One that lives keeps its own.
+  Result<void> remove_groups() const;
+
  private:
   Result<void> append_to_journal(const std::string& line) const;
 
@@ -87,7 +90,7 @@ class Record {
   mutable UniqueFd journal_;  // opened by the first note
 };
 
-// All records, dead owned ones cleared on the way.
+// All records, dead owned ones cleared on the way; those that are kept give back what their keepers left outside.
 Result<std::vector<Info>> list();
 // The names of what list() would clear.
 Result<std::vector<std::string>> dead();

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "os/remove_tree.h"
 #include "proto/guest.h"
 #include "record/files.h"
 #include "record/record.h"
@@ -33,7 +34,7 @@ Result<std::vector<std::pair<std::string, std::string>>> Record::sessions() cons
   const auto folder = open_private_directory(directory(), "sessions", "sessions/ of sandbox " + name_);
   if (!folder && folder.error().code == Errc::not_found) return all;
   if (!folder) return fail(folder.error());
-  COVE_TRY(const auto names, names_in(folder->get()));
+  COVE_TRY(const auto names, os::names_in(folder->get()));
   for (const std::string& name : names) {
     const auto bytes = read_file_at(folder->get(), name);
     auto saved = bytes ? proto::decode<proto::SessionState>(*bytes) : Result<proto::SessionState>(fail(bytes.error()));

@@ -23,8 +23,8 @@ Result<Trap> lay(Stage& stage) {
   COVE_TRY(Inside * place, stage.inside());
   const std::string& own = stage.bait().own();
   Trap trap{place, place->directory() + "/link", place->directory() + "/door"};
-  const Ran ran =
-      stage.shell("ln -sfn " + quoted(own + "/secret") + " link && ln -sfn " + quoted(own) + " door && echo laid");
+  const Ran ran = stage.shell("ln -sfn " + session::quote(own + "/secret") + " link && ln -sfn " + session::quote(own) +
+                              " door && echo laid");
   if (ran.output != "laid\n") return fail(Errc::internal, "no links can be made inside: " + ran.output + ran.trouble);
   return trap;
 }

@@ -10,7 +10,7 @@ constexpr std::string_view kGroup = "leak descriptors and environment";
 Verdict of_session(Stage& stage) {
   auto place = stage.inside();
   if (!place) return broken("could not be tried: " + place.error().text());
-  return judge(stage.shell(quoted((*place)->program()) + " own_descriptors"));
+  return judge(stage.shell(session::quote((*place)->program()) + " own_descriptors"));
 }
 
 Verdict of_terminal(Stage& stage) { return judge(stage.act({"own_descriptors"}, Inside::On::terminal)); }

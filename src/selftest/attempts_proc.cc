@@ -56,7 +56,7 @@ Verdict core_pattern(Stage& stage) {
 }
 
 Verdict root_of_first(Stage& stage) {
-  return judge_secret(stage.shell("cat " + quoted("/proc/1/root" + stage.bait().own() + "/secret")),
+  return judge_secret(stage.shell("cat " + session::quote("/proc/1/root" + stage.bait().own() + "/secret")),
                       stage.bait().secret());
 }
 

@@ -60,7 +60,7 @@ Verdict slow_down(Stage& stage) {
 
 Verdict see_root(Stage& stage) {
   const std::string path = "/proc/" + stage.process().pid() + "/root" + stage.bait().own() + "/secret";
-  return judge_secret(stage.shell("cat " + quoted(path)), stage.bait().secret());
+  return judge_secret(stage.shell("cat " + session::quote(path)), stage.bait().secret());
 }
 
 // A segment of shared memory with the secret in it, for the time of one attempt.
@@ -105,7 +105,7 @@ Verdict outlive(Stage& stage) {
   {
     auto place = stage.make(stage.spec());
     if (!place) return broken("could not be tried: " + place.error().text());
-    const Ran ran = place->shell("(trap '' TERM HUP; setsid " + quoted(place->program()) + " bait " + mark +
+    const Ran ran = place->shell("(trap '' TERM HUP; setsid " + session::quote(place->program()) + " bait " + mark +
                                      " </dev/null >/dev/null 2>&1 &) ; sleep 0.2",
                                  stage.call());
     if (auto verdict = untried(ran)) return *verdict;

@@ -17,7 +17,7 @@ constexpr std::string_view kGroup = "read host files";
 
 Verdict read_at(Stage& stage, const std::string& path) {
   if (path.empty()) return not_applicable("no bait could be laid there");
-  return judge_secret(stage.shell("cat " + quoted(path)), stage.bait().secret());
+  return judge_secret(stage.shell("cat " + session::quote(path)), stage.bait().secret());
 }
 
 Verdict read_private(Stage& stage) { return read_at(stage, stage.bait().own() + "/secret"); }
@@ -33,7 +33,7 @@ Verdict list_home(Stage& stage) {
   const std::string& home = stage.bait().home();
   if (home.empty()) return not_applicable("the user has no home that can be written to");
   const std::string parent = home.substr(0, home.rfind('/') + 1);
-  const Ran ran = stage.shell("ls -a " + quoted(parent));
+  const Ran ran = stage.shell("ls -a " + session::quote(parent));
   const bool seen = ran.output.find(stage.bait().token()) != std::string::npos;
   return judge_outside(ran, seen, "the names in the user's home can be seen");
 }
@@ -41,7 +41,7 @@ Verdict list_home(Stage& stage) {
 Verdict by_dots(Stage& stage) {
   std::string up;
   for (int i = 0; i < 32; ++i) up += "../";
-  return judge_secret(stage.shell("cat " + quoted(up + stage.bait().own().substr(1) + "/secret")),
+  return judge_secret(stage.shell("cat " + session::quote(up + stage.bait().own().substr(1) + "/secret")),
                       stage.bait().secret());
 }
 
@@ -96,7 +96,7 @@ Verdict read_record(Stage& stage) {
   const auto home = record::home();
   auto place = stage.inside();
   if (!home || !place) return broken("could not be tried: no record");
-  const Ran ran = stage.shell("ls " + quoted(*home + "/sandboxes"));
+  const Ran ran = stage.shell("ls " + session::quote(*home + "/sandboxes"));
   const bool seen = ran.output.find((*place)->sandbox().name()) != std::string::npos;
   return judge_outside(ran, seen, "the keeper's own directory can be read");
 }

@@ -35,7 +35,7 @@ Verdict judge_frozen(Stage& stage, const Ran& ran, const std::string& what) {
 }
 
 Verdict write_frozen(Stage& stage, Stage::Volumes& volumes) {
-  const Ran ran = volumes.inside.shell("echo changed >" + quoted(volumes.frozen + "/file"), stage.call());
+  const Ran ran = volumes.inside.shell("echo changed >" + session::quote(volumes.frozen + "/file"), stage.call());
   return judge_frozen(stage, ran, "a read-only volume was written to");
 }
 
@@ -66,22 +66,23 @@ Verdict dirty_cow(Stage& stage, Stage::Volumes& volumes) {
 }
 
 Verdict remount(Stage& stage, Stage::Volumes& volumes) {
-  const Ran ran = volumes.inside.shell(
-      "mount -o remount,bind,rw " + quoted(volumes.frozen) + " 2>&1; echo x >" + quoted(volumes.frozen + "/remounted"),
-      stage.call());
+  const Ran ran = volumes.inside.shell("mount -o remount,bind,rw " + session::quote(volumes.frozen) +
+                                           " 2>&1; echo x >" + session::quote(volumes.frozen + "/remounted"),
+                                       stage.call());
   return judge_outside(ran, access((stage.frozen() + "/remounted").c_str(), F_OK) == 0,
                        "a file was made on a read-only volume");
 }
 
 Verdict dots(Stage& stage, Stage::Volumes& volumes) {
-  return judge_secret(volumes.inside.shell("cat " + quoted(volumes.writable + "/../secret"), stage.call()),
+  return judge_secret(volumes.inside.shell("cat " + session::quote(volumes.writable + "/../secret"), stage.call()),
                       stage.bait().secret());
 }
 
 Verdict link_out(Stage& stage, Stage::Volumes& volumes) {
   const std::string link = volumes.writable + "/way-out";
-  const Ran ran = volumes.inside.shell(
-      "ln -sfn " + quoted(stage.bait().own() + "/secret") + " " + quoted(link) + "; cat " + quoted(link), stage.call());
+  const Ran ran = volumes.inside.shell("ln -sfn " + session::quote(stage.bait().own() + "/secret") + " " +
+                                           session::quote(link) + "; cat " + session::quote(link),
+                                       stage.call());
   return judge_secret(ran, stage.bait().secret());
 }
 
@@ -92,7 +93,7 @@ Verdict given(Stage& stage, const Stage::Volumes& volumes, const std::string& so
   auto place = stage.make(spec);
   if (!place) return held(place.error().message);
   const std::string inside = volumes.real ? "/selftest/swapped" : source;
-  const Ran ran = place->shell("cat " + quoted(inside + "/secret"), stage.call());
+  const Ran ran = place->shell("cat " + session::quote(inside + "/secret"), stage.call());
   return judge_secret(ran, stage.bait().secret());
 }
 
@@ -106,7 +107,8 @@ Verdict linked_source(Stage& stage, Stage::Volumes& volumes) {
 // Put there by a sandbox to which the directory above was given.
 Verdict swapped_source(Stage& stage, Stage::Volumes& volumes) {
   const Ran ran = volumes.inside.shell(
-      "ln -sfn " + quoted(stage.bait().own()) + " " + quoted(volumes.writable + "/swapped"), stage.call());
+      "ln -sfn " + session::quote(stage.bait().own()) + " " + session::quote(volumes.writable + "/swapped"),
+      stage.call());
   if (auto verdict = untried(ran)) return *verdict;
   const std::string source = stage.volume() + "/swapped";
   struct stat info{};

@@ -15,7 +15,7 @@ constexpr std::string_view kGroup = "write host files";
 Verdict plant(Stage& stage, const std::string& directory) {
   const std::string path = directory + "/cove-selftest-planted-" + stage.bait().token();
   stage.bait().forget_later(path);
-  const Ran ran = stage.shell("echo x >" + quoted(path));
+  const Ran ran = stage.shell("echo x >" + session::quote(path));
   return judge_outside(ran, access(path.c_str(), F_OK) == 0, "made " + path + " on the host");
 }
 
@@ -52,19 +52,19 @@ Target make_target(Stage& stage, const std::string& name) {
 
 Verdict overwrite(Stage& stage) {
   const Target target = make_target(stage, "overwrite");
-  const Ran ran = stage.shell("echo changed >" + quoted(target.path));
+  const Ran ran = stage.shell("echo changed >" + session::quote(target.path));
   return judge_outside(ran, target.changed(stage.bait()), "the host's file was overwritten");
 }
 
 Verdict remove(Stage& stage) {
   const Target target = make_target(stage, "remove");
-  const Ran ran = stage.shell("rm " + quoted(target.path));
+  const Ran ran = stage.shell("rm " + session::quote(target.path));
   return judge_outside(ran, access(target.path.c_str(), F_OK) < 0, "the host's file was removed");
 }
 
 Verdict change_mode(Stage& stage) {
   const Target target = make_target(stage, "mode");
-  const Ran ran = stage.shell("chmod 601 " + quoted(target.path));
+  const Ran ran = stage.shell("chmod 601 " + session::quote(target.path));
   struct stat info{};
   const bool changed = stat(target.path.c_str(), &info) == 0 && (info.st_mode & 07777) != 0644;
   return judge_outside(ran, changed, "the mode of the host's file was changed");
@@ -72,7 +72,7 @@ Verdict change_mode(Stage& stage) {
 
 Verdict hard_link(Stage& stage) {
   const Target target = make_target(stage, "linked");
-  const Ran ran = stage.shell("ln " + quoted(target.path) + " linked-" + stage.bait().token());
+  const Ran ran = stage.shell("ln " + session::quote(target.path) + " linked-" + stage.bait().token());
   struct stat info{};
   const bool linked = stat(target.path.c_str(), &info) == 0 && info.st_nlink > 1;
   return judge_outside(ran, linked, "the host's file has a second name inside");
@@ -80,7 +80,7 @@ Verdict hard_link(Stage& stage) {
 
 Verdict rename_over(Stage& stage) {
   const Target target = make_target(stage, "renamed");
-  const Ran ran = stage.shell("echo changed >new && mv -f new " + quoted(target.path));
+  const Ran ran = stage.shell("echo changed >new && mv -f new " + session::quote(target.path));
   return judge_outside(ran, target.changed(stage.bait()), "the host's file was replaced");
 }
 

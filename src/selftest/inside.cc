@@ -13,12 +13,6 @@ std::string without_newline(std::string text) {
 
 }  // namespace
 
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
 Result<Inside> Inside::make(const SandboxSpec& spec, const std::string& program, const Call& call) {
   COVE_TRY(Sandbox sandbox, Sandbox::create(spec, call));
   return enter(std::move(sandbox), program, call);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "client/cove.h"
+#include "session/dialect.h"  // quote
 
 namespace cove::selftest {
 
@@ -37,8 +38,5 @@ class Inside {
   Sandbox sandbox_;
   std::string directory_;
 };
-
-// A word for the shell.
-std::string quoted(const std::string& text);
 
 }  // namespace cove::selftest

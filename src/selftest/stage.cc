@@ -86,7 +86,7 @@ Result<Stage::Volumes> Stage::make_volumes() {
   if (made) return Volumes{std::move(*made), "/selftest/volume", "/selftest/frozen", true};
   if (made.error().code != Errc::unsupported) return fail(std::move(made).error());
   COVE_TRY(Inside plain, make(spec()));
-  const Ran ran = plain.shell("test -d " + quoted(volume()), call());
+  const Ran ran = plain.shell("test -d " + session::quote(volume()), call());
   if (ran.code != 0) return fail(std::move(made).error());
   return Volumes{std::move(plain), volume(), frozen(), false};
 }

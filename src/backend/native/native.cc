@@ -12,7 +12,6 @@
 #include <csignal>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 
 #include "backend/guest_path.h"
@@ -21,6 +20,7 @@
 #include "backend/native/host_image.h"
 #include "backend/native/network.h"
 #include "backend/native/volumes.h"
+#include "os/cgroup_layout.h"
 #include "os/child.h"
 #include "os/clone.h"
 #include "os/limits.h"
@@ -114,11 +114,6 @@ Result<void> make_private_layer(const SandboxSpec& spec, const os::Users& users,
   return {};
 }
 
-std::string read_text(const char* path) {
-  std::ifstream file(path);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 bool wants_full(const SandboxSpec& spec) { return spec.net == "full" || spec.net == "full,private"; }
 
 Result<void> check(const SandboxSpec& spec) {
@@ -144,7 +139,7 @@ Result<Plan> make_plan(const SandboxSpec& spec, const os::Users& users) {
   plan.disk_bytes = spec.disk_bytes;
   plan.hostname = spec.name;
   plan.own_network = spec.net != "host";
-  if (!plan.own_network) plan.resolv_conf = read_text("/etc/resolv.conf");
+  if (!plan.own_network) plan.resolv_conf = os::read_text("/etc/resolv.conf");
   plan.drop_groups = users.by_root || users.more_gids.count > 0;
   return plan;
 }

@@ -3,12 +3,11 @@
 #include <linux/capability.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
+#include "os/capabilities.h"
 #include "os/net.h"
 #include "os/seccomp.h"
 
@@ -17,24 +16,6 @@ namespace {
 
 constexpr std::array<int, 10> kKept{CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_FOWNER,  CAP_FSETID,     CAP_KILL,
                                     CAP_SETGID, CAP_SETUID,       CAP_SETFCAP, CAP_SYS_CHROOT, CAP_NET_BIND_SERVICE};
-
-bool drop_capabilities() {
-  for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
-    if (std::find(kKept.begin(), kKept.end(), capability) != kKept.end()) continue;
-    if (prctl(PR_CAPBSET_DROP, capability) < 0) return false;
-  }
-  prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
-  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
-  std::array<__user_cap_data_struct, 2> data{};
-  for (const int capability : kKept) {
-    auto& word = data[static_cast<std::size_t>(capability) / 32];
-    const std::uint32_t bit = 1U << (static_cast<unsigned>(capability) % 32);
-    word.effective |= bit;
-    word.permitted |= bit;
-    word.inheritable = 0;
-  }
-  return syscall(SYS_capset, &header, data.data()) == 0;
-}
 
 bool limit(int resource, rlim_t most) {
   rlimit now{};
@@ -55,7 +36,8 @@ bool raise_walls(const Plan& plan, Scene&) {
   if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_NPROC, plan.most_processes) || !limit(RLIMIT_MEMLOCK, 8U << 20)) {
     return false;
   }
-  if (!drop_capabilities() || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0) return false;
+  if (!os::bound_capabilities(kKept) || !os::set_capabilities(kKept) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+    return false;
   return os::install_filter(os::sandbox_filter());
 }
 
