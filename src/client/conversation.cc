@@ -31,8 +31,17 @@ Sandbox::Conversation::Conversation(Connection& connection, StdinSource source, 
   if (stdin_open_) connection_.spoil();
 }
 
+void Sandbox::Conversation::tell_every(std::chrono::milliseconds period) {
+  period_ = period;
+  tell_at_ = Deadline::after(period);
+}
+
 Result<Sandbox::Conversation::Event> Sandbox::Conversation::next() {
   while (true) {
+    if (tell_at_.passed()) {
+      tell_every(period_);
+      return Event(StillRunning{});
+    }
     COVE_TRY(const auto message, connection_.next());
     if (!message) {
       COVE_CHECK(wait());
@@ -78,7 +87,8 @@ bool Sandbox::Conversation::wants_stdin() const {
 }
 
 bool Sandbox::Conversation::only_socket_matters() const {
-  return control_ == nullptr && stop_.fd() < 0 && deadline_.is_never() && !wants_stdin() && connection_.out().empty();
+  return control_ == nullptr && stop_.fd() < 0 && deadline_.is_never() && tell_at_.is_never() && !wants_stdin() &&
+         connection_.out().empty();
 }
 
 // A keeper that closes may have sent the outcome before: what it said is still read, up to its end.
@@ -102,7 +112,7 @@ Result<void> Sandbox::Conversation::wait() {
                              {control_ != nullptr ? control_->event.get() : -1, POLLIN, 0},
                              {stopping_ ? -1 : stop_.fd(), POLLIN, 0}}};
   const bool pull_more = wants_stdin() && stdin_.pull != nullptr;
-  const int n = poll(fds.data(), fds.size(), pull_more ? 0 : deadline_.poll_timeout());
+  const int n = poll(fds.data(), fds.size(), pull_more ? 0 : earlier(deadline_, tell_at_).poll_timeout());
   if (n < 0 && errno != EINTR) return fail_errno("wait for the keeper");
   if (n <= 0) return check_time();
   if (fds[3].revents != 0) {

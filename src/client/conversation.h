@@ -23,10 +23,13 @@ class Sandbox::Conversation {
     Stream stream;
     std::string_view bytes;  // valid until the next call
   };
-  using Event = std::variant<proto::CommandStarted, Output, Outcome>;
+  struct StillRunning {};
+  using Event = std::variant<proto::CommandStarted, Output, StillRunning, Outcome>;
 
   Conversation(Connection& connection, StdinSource source, Control* control, const Call& call);
 
+  // From now on StillRunning is an event too, at most this often.
+  void tell_every(std::chrono::milliseconds period);
   // Blocks for the next event; the outcome is the last one. An error ends the conversation and the connection.
   Result<Event> next();
   // Of the command, once it has started.
@@ -52,6 +55,8 @@ class Sandbox::Conversation {
   Control::State* control_ = nullptr;
   StopEvent stop_;
   Deadline deadline_;
+  std::chrono::milliseconds period_{0};
+  Deadline tell_at_ = Deadline::never();
   bool stdin_open_ = false, interrupted_ = false, stopping_ = false;
   std::uint64_t credit_ = 0;
   std::string id_;

@@ -68,6 +68,13 @@ struct CommandIo {
   int stdin_fd = -1;                                     // read as it comes, then end of file; lent
   Control* control = nullptr;
   std::function<void(const std::string& id)> started;  // empty: nobody wants to know
+  // While the command runs, at most once per `activity_every`: for callers whose own callers lose patience. What it
+  // throws is dropped; the command goes on.
+  std::function<void()> activity;
+  std::chrono::milliseconds activity_every{10'000};
+  // Asked before anything is sent; no is `denied`. May take as long as a person takes. A stop while it waits was meant
+  // for the question: a command that is approved all the same runs, and that token no longer ends it.
+  std::function<bool()> approve;
 };
 
 // A finished (or lost) command with all of its output.

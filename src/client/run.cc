@@ -1,5 +1,6 @@
 #include <cstring>
 
+#include "base/log.h"
 #include "client/conversation.h"
 #include "client/pool.h"
 
@@ -39,6 +40,25 @@ StdinSource stdin_of(const CommandIo& io) {
           }};
 }
 
+// What a caller's callback throws must not end the conversation with a command that runs.
+void tell_activity(const CommandIo& io) {
+  try {
+    io.activity();
+  } catch (...) {
+    log_event("activity callback threw");
+  }
+}
+
+// The call that goes on once the command is approved.
+Result<Call> ask_approval(const CommandIo& io, const Call& call) {
+  if (!io.approve) return call;
+  if (call.stop.stop_requested()) return fail(Errc::cancelled, "the call was stopped before the command was approved");
+  if (!io.approve()) return fail(Errc::denied, "the command was not approved; nothing was run");
+  Call approved = call;
+  if (call.stop.stop_requested()) approved.stop = {};
+  return approved;
+}
+
 Result<void> check(const CommandSpec& command) {
   if (command.argv.empty() || command.script.empty()) return {};
   return fail(Errc::invalid, "a command is either a script or a program, not both");
@@ -53,6 +73,8 @@ Result<Outcome> Sandbox::converse(Conversation& conversation, const CommandIo& i
     if (auto* outcome = std::get_if<Outcome>(&*event)) return std::move(*outcome);
     if (const auto* output = std::get_if<Conversation::Output>(&*event)) {
       if (io.output) io.output(output->stream, output->bytes);
+    } else if (std::holds_alternative<Conversation::StillRunning>(*event)) {
+      tell_activity(io);
     } else if (io.started) {
       io.started(conversation.id());
     }
@@ -61,8 +83,10 @@ Result<Outcome> Sandbox::converse(Conversation& conversation, const CommandIo& i
 
 Result<Outcome> Sandbox::run(const CommandSpec& command, const CommandIo& io, const Call& call) {
   COVE_CHECK(check(command));
+  COVE_TRY(const Call approved, ask_approval(io, call));
   COVE_TRY(auto connection, request(proto::ClientType::run, proto::encode(to_message(command, io))));
-  Conversation conversation(*connection, stdin_of(io), io.control, call);
+  Conversation conversation(*connection, stdin_of(io), io.control, approved);
+  if (io.activity) conversation.tell_every(std::max(io.activity_every, std::chrono::milliseconds(1)));
   COVE_TRY(Outcome outcome, converse(conversation, io));
   give_back(std::move(connection));
   // 126 and 127 are how a shell tells that a directory or a program is not there: outcomes, with words to go with them.
@@ -100,6 +124,7 @@ Result<std::string> Sandbox::start(const CommandSpec& command, const Call& call)
 Result<Outcome> Sandbox::attach(const proto::Attach& what, const CommandIo& io, const Call& call) {
   COVE_TRY(auto connection, request(proto::ClientType::attach, proto::encode(what)));
   Conversation conversation(*connection, stdin_of(io), io.control, call);
+  if (io.activity) conversation.tell_every(std::max(io.activity_every, std::chrono::milliseconds(1)));
   COVE_TRY(Outcome outcome, converse(conversation, io));
   give_back(std::move(connection));
   return outcome;

@@ -69,10 +69,6 @@ TEST_F(Contract, Case081_AmpersandsAreNeverRewritten) {
   EXPECT_RAN(sh("echo 'nohup x &'; nohup true; wait"), 0, "nohup x &\n");
 }
 
-TEST_F(Contract, Case082_TheActivityCallback) {
-  GTEST_SKIP() << "belongs to the terminal tool (issue 7): the library's caller has its own thread and clock";
-}
-
 TEST_F(Contract, Case083_AKilledOwnerLeavesNothing) {
   const std::string mark = home().root() + "/owner";
   auto owner = testing_helpers::start_program({"/proc/self/exe", "--owner", mark},

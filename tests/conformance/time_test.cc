@@ -119,7 +119,21 @@ TEST_F(Contract, Case076_AnInterruptOfOneCommandDoesNotTouchAnothers) {
 }
 
 TEST_F(Contract, Case077_AnInterruptDuringAnApprovalWait) {
-  GTEST_SKIP() << "belongs to the terminal tool (issue 7): approvals do not exist below it";
+  std::stop_source source;
+  bool asked = false;
+  const auto approve = [&] { return asked = true, source.request_stop(), true; };
+  const auto ran = sandbox().collect(command("echo ran"), {.approve = approve}, {.stop = source.get_token()});
+  ASSERT_TRUE(ran) << ran.error().text();
+  EXPECT_TRUE(asked);
+  EXPECT_EQ(ran->output, "ran\n");
+  EXPECT_EQ(ran->outcome.ending, Ending::exited);
+}
+
+TEST_F(Contract, Case077_WhatIsNotApprovedIsNotRun) {
+  const auto ran = sandbox().collect(command("touch ran"), {.approve = [] { return false; }});
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, Errc::denied) << ran.error().text();
+  EXPECT_RAN(sh("ls"), 0, "");
 }
 
 }  // namespace
