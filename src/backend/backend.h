@@ -47,6 +47,8 @@ class Place {
   virtual ~Place() = default;
   // The stream to the guest; again after a disconnect where the place can.
   virtual Result<Channel> connect(Deadline) = 0;
+  // Why its guest never ran, once the channel has ended without a word of it.
+  virtual Result<void> started() { return {}; }
   // Puts what only the place knows into the spec that sessions get: a home and a temporary directory that are in it.
   virtual void settle(SandboxSpec&) const {}
   // Readable (POLLIN) as soon as the place is gone.
@@ -66,7 +68,8 @@ class Backend {
   virtual std::string_view name() const = 0;
   virtual bool isolates() const { return true; }
   virtual Probe probe(Deadline) = 0;
-  // Refuses, with the option's name, what it cannot honour. On error nothing is left behind.
+  // Refuses, with the option's name, what it cannot honour. On error nothing is left behind. The place may still be on
+  // its way when this returns: the guest's first word says that it is there, the channel's end that it will not be.
   virtual Result<std::unique_ptr<Place>> start(const SandboxSpec&, Deadline) = 0;
   // What crashed keepers of this COVE_HOME left outside its directory, and its end.
   using Alive = std::function<bool(const std::string& sandbox)>;

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 
 #include "client/connection.h"
@@ -40,19 +41,43 @@ std::vector<std::string> host_environment() {
   return all;
 }
 
+// No handler of the caller's may run in a child that shares its memory.
+class SignalsBlocked {
+ public:
+  SignalsBlocked() {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before_);
+  }
+  SignalsBlocked(const SignalsBlocked&) = delete;
+  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+ private:
+  sigset_t before_{};
+};
+
+// vfork, because callers may be large, and the children only walk prepared steps.
+pid_t start_grandchild(const os::PreparedExec& prepared, int error_fd) {
+  const SignalsBlocked blocked;
+  const pid_t child = vfork();
+  if (child != 0) return child;
+  const pid_t keeper = vfork();
+  if (keeper == 0) {
+    prepared.run(error_fd);
+    _exit(127);
+  }
+  _exit(keeper < 0 ? errno : 0);
+}
+
 // A grandchild, so that it is nobody's zombie when it ends in the middle of a long-lived caller's life.
 Result<void> spawn_detached(const os::ExecSpec& spec) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) < 0) return fail_errno("start the keeper: pipe");
   UniqueFd error_in(ends[0]), error_out(ends[1]);
   const os::PreparedExec prepared(spec);
-  const pid_t pid = fork();
+  const pid_t pid = start_grandchild(prepared, error_out.get());
   if (pid < 0) return fail_errno("start the keeper: fork");
-  if (pid == 0) {
-    const pid_t keeper = fork();
-    if (keeper == 0) prepared.run(error_out.get());
-    _exit(keeper < 0 ? errno : 0);
-  }
   error_out.reset();
   int status = 0;
   while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {}

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 
 #include "guest/guest.h"
@@ -30,6 +31,12 @@ UniqueFd listen_at(const char* path) {
   return socket;
 }
 
+// A file has no other end to hear from, and nothing to wait for.
+bool has_another_end(int fd) {
+  struct stat info{};
+  return fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || isatty(fd) != 0);
+}
+
 }  // namespace
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -52,6 +59,10 @@ int main(int argc, char** argv) {
     listener = listen_at(argv[2]);
     if (!listener) return 1;
   } else if (argc == 2 && std::strcmp(argv[1], "--stdio") == 0) {
+    if (!has_another_end(0) || !has_another_end(1)) {
+      dprintf(2, "cove-guest: --stdio needs a pipe or a socket on both sides\n");
+      return 2;
+    }
     in.reset(0);
     out.reset(1);
   } else {

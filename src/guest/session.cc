@@ -175,7 +175,7 @@ bool Session::fits(const Shell& shell, const Plumbing& plumbing) const {
 std::unique_ptr<Shell> Session::take_spare(const Plumbing& plumbing) {
   for (auto& shell : spares_) {
     if (!fits(*shell, plumbing)) continue;
-    if (!shell->ready) wanted_ = std::min(wanted_ + 1, kMostSpares);
+    if (!shell->ready && paced_) wanted_ = std::min(wanted_ + 1, kMostSpares);
     auto taken = std::move(shell);
     std::erase(spares_, nullptr);
     return taken;
@@ -236,6 +236,7 @@ void Session::finish(const Shell& shell, int status, bool own_cwd) {
     state_ = *std::move(state);
   }
   state_.last_status = status;
+  paced_ = true;
 }
 
 bool Session::preparing() const {

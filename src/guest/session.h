@@ -90,6 +90,7 @@ class Session {
   std::vector<std::unique_ptr<Shell>> spares_;
   std::size_t wanted_ = 1;        // how many spares
   bool used_ = false;             // a command has come
+  bool paced_ = false;            // ... and ended: from now on a shell that is late says how fast they come
   bool state_is_calm_ = true;     // the last command left it as it was
   std::size_t settling_ = 0;      // commands that have ended, while their shells still tell the state
   std::vector<Request> waiting_;  // for the login files or for that

@@ -8,7 +8,6 @@
 namespace cove::guest {
 
 // Sets uid, gid, groups and the HOME, USER and LOGNAME of the environment for a user of the sandbox, by name or number.
-// Reads /etc/passwd and /etc/group itself: a static program has no NSS.
 Result<void> become_user(os::ExecSpec& spec, const std::string& user);
 
 }  // namespace cove::guest

@@ -110,6 +110,7 @@ Result<void> Keeper::greet(Deadline deadline) {
     if (read == GuestLink::Read::end) {
       pollfd gone{place_->gone_fd(), POLLIN, 0};
       const bool known = poll(&gone, 1, 1000) > 0;
+      COVE_CHECK(place_->started());
       return fail(Errc::disconnected,
                   (known ? place_->ended().why : "the guest closed its channel") + " before it was ready");
     }

@@ -116,9 +116,10 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
   SandboxSpec placed = spec;
   COVE_TRY(const std::string home, record::home());
   placed.directory = home + "/sandboxes/" + spec.name;
+  // First of all, because it goes on by itself while the rest is done here.
+  COVE_TRY(parts.place, backend->start(placed, deadline));
   COVE_TRY(parts.listener, record.listen());
   parts.signals = termination_signals();
-  COVE_TRY(parts.place, backend->start(placed, deadline));
   COVE_TRY(parts.channel, parts.place->connect(deadline));
   parts.spec = spec;
   parts.place->settle(parts.spec);

@@ -1,13 +1,13 @@
 #include "os/users.h"
 
 #include <fcntl.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <array>
 #include <charconv>
 #include <sstream>
 
+#include "os/accounts.h"
 #include "os/cgroup_layout.h"
 #include "os/child.h"
 
@@ -77,8 +77,8 @@ Users find_users() {
   users.uid = geteuid();
   users.gid = getegid();
   if (!has_program("newuidmap") || !has_program("newgidmap")) return users;
-  const passwd* entry = getpwuid(users.uid);
-  const std::string name = entry == nullptr ? "" : entry->pw_name;
+  const auto account = find_account(users.uid);
+  const std::string name = account ? account->name : "";
   const IdRange uids = find_range(read_text("/etc/subuid"), name, users.uid);
   const IdRange gids = find_range(read_text("/etc/subgid"), name, users.uid);
   if (uids.count == 0 || gids.count == 0) return users;

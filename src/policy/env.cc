@@ -1,12 +1,12 @@
 #include "policy/env.h"
 
 #include <fnmatch.h>
-#include <pwd.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <map>
 
+#include "os/accounts.h"
 #include "policy/secrets.h"
 
 namespace cove::policy {
@@ -41,14 +41,14 @@ Variables local_base(const HostEnv& host) {
   for (const auto& [key, value] : host) {
     if (!is_provider_secret(key) && !is_ours(key)) base.emplace(key, value);
   }
-  const passwd* user = getpwuid(geteuid());
-  const auto provide = [&](const char* name, const char* value) {
+  const auto user = os::find_account(geteuid());
+  const auto provide = [&](const char* name, const std::string& value) {
     if (base[name].empty()) base[name] = value;
   };
   provide("PATH", kPath);
-  provide("HOME", user != nullptr ? user->pw_dir : "/");
-  provide("USER", user != nullptr ? user->pw_name : "nobody");
-  provide("SHELL", user != nullptr && user->pw_shell[0] != '\0' ? user->pw_shell : "/bin/sh");
+  provide("HOME", user ? user->home : "/");
+  provide("USER", user ? user->name : "nobody");
+  provide("SHELL", user && !user->shell.empty() ? user->shell : "/bin/sh");
   provide("LANG", "C.UTF-8");
   provide("TERM", "xterm-256color");
   return base;

@@ -94,24 +94,27 @@ struct Step {
 };
 
 constexpr const char* kNoRemedy = "";
-constexpr std::array<Step, 19> kSteps{{
+constexpr std::array<Step, 22> kSteps{{
+    {"begin its network", begin_network, kNoRemedy},
     {"open the layers of its root", open_layers, "the image, cove-guest and COVE_HOME must be readable by this user"},
     {"open its volumes", open_volumes, "a volume's path must be there, be a directory or file and hold no symlinks"},
     {"wait for the keeper", await_keeper, kNoRemedy},
     {"become root inside", become_root, kNoRemedy},
     {"tie its life to the keeper's", die_with_keeper, kNoRemedy},
     {"detach its mounts", detach_mounts, kNoRemedy},
+    {"begin its layers", begin_layers, kNoRemedy},
     {"mount its root", mount_layers,
      "COVE_HOME must be on a file system that an overlay can write to (ext4, xfs, btrfs or tmpfs)"},
     {"mount /proc", mount_proc, "in a container without privileges the host's /proc is masked: use --backend landlock"},
     {"make /dev", mount_dev, kNoRemedy},
+    {"mount the layers of its root", place_layers, kNoRemedy},
     {"mount its volumes", mount_volumes, "every volume needs a path inside that is free of symlinks"},
     {"write /etc/resolv.conf", write_resolver, kNoRemedy},
     {"bring the guest in", bring_guest, "cove-guest must be executable by everybody"},
+    {"enter its network", enter_network, kNoRemedy},
     {"enter its root", enter_root, kNoRemedy},
     {"mask /proc", mask_proc, kNoRemedy},
     {"name its host", name_host, kNoRemedy},
-    {"bring its loopback up", raise_loopback, kNoRemedy},
     {"arrange its descriptors", arrange_descriptors, kNoRemedy},
     {"raise its walls", raise_walls, kNoRemedy},
     {"run the guest", run_guest, "cove-guest must be a static program for this machine"},
@@ -122,6 +125,7 @@ constexpr std::array<Step, 19> kSteps{{
 void enter(const Plan& plan) {
   Scene scene;
   scene.sync = plan.sync;
+  scene.plan = &plan;
   os::reset_signals();
   for (std::size_t i = 0; i < kSteps.size(); ++i) {
     if (kSteps[i].act(plan, scene)) continue;

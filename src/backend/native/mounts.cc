@@ -52,14 +52,55 @@ bool make_read_only(const char* target, unsigned long more = 0) {
 }
 
 // By descriptor: the directories on the way belong to the keeper alone.
+bool name_lowers(const Layer& layer, const Scene::LayerFds& fds, Text& text) {
+  for (std::size_t i = 0; i < layer.lowers.size(); ++i) {
+    if (!text.add("%s/proc/self/fd/%d", i == 0 ? "" : ":", fds.lowers[i])) return false;
+  }
+  return true;
+}
+
 bool mount_layer(const Layer& layer, const Scene::LayerFds& fds) {
   Text data;
-  if (!data.add("userxattr,lowerdir=")) return false;
-  for (std::size_t i = 0; i < layer.lowers.size(); ++i) {
-    if (!data.add("%s/proc/self/fd/%d", i == 0 ? "" : ":", fds.lowers[i])) return false;
-  }
+  if (!data.add("userxattr,lowerdir=") || !name_lowers(layer, fds, data)) return false;
   if (!data.add(",upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d", fds.upper, fds.work)) return false;
   return mount("overlay", layer.target.c_str(), "overlay", kPlain, data.bytes.data()) == 0;
+}
+
+// The same by the newer calls, which make a mount that has no place yet. -1 where they are missing or their limits too
+// narrow: then the other way is taken.
+int make_layer(const Layer& layer, const Scene::LayerFds& fds) {
+  Text lower, upper, work;
+  if (!name_lowers(layer, fds, lower) || lower.size > 255) return -1;
+  if (!upper.add("/proc/self/fd/%d", fds.upper) || !work.add("/proc/self/fd/%d", fds.work)) return -1;
+  const int context = static_cast<int>(syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC));
+  if (context < 0) return -1;
+  const auto set = [&](const char* key, const char* value) {
+    return syscall(SYS_fsconfig, context, value != nullptr ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, value, 0) ==
+           0;
+  };
+  const bool made = set("userxattr", nullptr) && set("lowerdir", lower.bytes.data()) &&
+                    set("upperdir", upper.bytes.data()) && set("workdir", work.bytes.data()) &&
+                    syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0;
+  const int mount =
+      made ? static_cast<int>(syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))
+           : -1;
+  close(context);
+  return mount;
+}
+
+int make_other_layers(void* scene) {
+  Scene& with = *static_cast<Scene*>(scene);
+  for (std::size_t i = 1; i < with.plan->layers.size(); ++i)
+    with.layers[i].mounted = make_layer(with.plan->layers[i], with.layers[i]);
+  return 0;
+}
+
+bool place_layer(const Layer& layer, const Scene::LayerFds& fds) {
+  if (fds.mounted < 0) return mount_layer(layer, fds);
+  const bool placed =
+      syscall(SYS_move_mount, fds.mounted, "", AT_FDCWD, layer.target.c_str(), MOVE_MOUNT_F_EMPTY_PATH) == 0;
+  close(fds.mounted);
+  return placed;
 }
 
 bool make_changes_in_memory(const Plan& plan, Scene& scene) {
@@ -188,16 +229,29 @@ bool detach_mounts(const Plan& plan, Scene&) {
   return mount("cove", kStage, "tmpfs", kPlain, size.bytes.data()) == 0;
 }
 
-bool mount_layers(const Plan& plan, Scene& scene) {
+bool begin_layers(const Plan& plan, Scene& scene) {
   if (plan.disk_bytes > 0 && !make_changes_in_memory(plan, scene)) return false;
+  if (plan.layers.size() > 1) scene.layer_maker.start(make_other_layers, &scene);
+  return true;
+}
+
+bool mount_layers(const Plan& plan, Scene& scene) {
   if (chdir(kStage) < 0 || !make_directory("root") || chdir("root") < 0) return false;
-  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+  scene.at = 0;
+  if (!mount_layer(plan.layers[0], scene.layers[0])) return false;
+  scene.at = -1;
+  if (chdir("..") < 0 || chdir("root") < 0) return false;  // onto what was mounted
+  return make_directory("workspace");                      // an image may have none
+}
+
+bool place_layers(const Plan& plan, Scene& scene) {
+  scene.layer_maker.join();
+  for (std::size_t i = 1; i < plan.layers.size(); ++i) {
     scene.at = static_cast<int>(i);
-    if (!mount_layer(plan.layers[i], scene.layers[i])) return false;
-    if (i == 0 && (chdir("..") < 0 || chdir("root") < 0)) return false;  // onto what was mounted
+    if (!place_layer(plan.layers[i], scene.layers[i])) return false;
   }
   scene.at = -1;
-  return make_directory("workspace");  // an image may have none
+  return true;
 }
 
 bool mount_proc(const Plan&, Scene&) {

@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "backend/native/apart.h"
 #include "backend/native/plan.h"
 
 namespace cove::native {
@@ -13,17 +14,23 @@ struct Scene {
   struct LayerFds {
     std::array<int, kMostLowers> lowers{};
     int upper = -1, work = -1;
+    int mounted = -1;  // made beside the rest, to be put in its place
   };
   std::array<LayerFds, kMostLayers> layers;
   std::array<int, kMostVolumes> volumes{};  // sources, or whole mounts from the keeper
   int guest = -1, sync = -1;
-  int at = -1;  // the layer or volume that is being worked on
+  int at = -1;       // the layer or volume that is being worked on
+  int network = -1;  // the namespace, made beside the rest
+  const Plan* plan = nullptr;
+  Apart network_maker, layer_maker;
 };
 
 bool open_layers(const Plan& plan, Scene& scene);  // and the guest
 bool open_volumes(const Plan& plan, Scene& scene);
 bool detach_mounts(const Plan& plan, Scene& scene);
-bool mount_layers(const Plan& plan, Scene& scene);  // from here on the working directory is the new root
+bool begin_layers(const Plan& plan, Scene& scene);  // all but the root, beside what follows
+bool mount_layers(const Plan& plan, Scene& scene);  // the root: from here on it is the working directory
+bool place_layers(const Plan& plan, Scene& scene);  // the others
 bool mount_proc(const Plan& plan, Scene& scene);
 bool mount_dev(const Plan& plan, Scene& scene);
 bool mount_volumes(const Plan& plan, Scene& scene);

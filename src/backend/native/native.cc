@@ -46,11 +46,22 @@ Result<SocketPair> make_pair(const char* what) {
 
 class NativePlace final : public Place {
  public:
-  NativePlace(HostProcess guest, os::LimitGroup limits, std::optional<Network> network)
-      : guest_(std::move(guest)), limits_(std::move(limits)), network_(std::move(network)) {}
+  NativePlace(HostProcess guest, os::LimitGroup limits, std::optional<Network> network, UniqueFd sync, Plan plan)
+      : guest_(std::move(guest)),
+        limits_(std::move(limits)),
+        network_(std::move(network)),
+        sync_(std::move(sync)),
+        plan_(std::move(plan)) {}
   ~NativePlace() override { [[maybe_unused]] const auto ended = end(Deadline::after(1s)); }
 
   Result<Channel> connect(Deadline deadline) override { return guest_.connect(deadline); }
+  // The socket that the first process wrote its failure to.
+  Result<void> started() override {
+    StepFailure failure{};
+    const ssize_t n = recv(sync_.get(), &failure, sizeof(failure), MSG_DONTWAIT);
+    if (n != sizeof(failure)) return {};
+    return fail(explain(failure, plan_));
+  }
   void settle(SandboxSpec& spec) const override {
     if (spec.cwd.empty()) spec.cwd = "/workspace";
   }
@@ -74,6 +85,8 @@ class NativePlace final : public Place {
   HostProcess guest_;
   os::LimitGroup limits_;
   std::optional<Network> network_;
+  UniqueFd sync_;
+  Plan plan_;
 };
 
 std::string home_of(const SandboxSpec& spec) {
@@ -97,15 +110,13 @@ Result<void> make_owned(const std::string& path, const os::Users& users) {
   return {};
 }
 
-// The sandbox's own layer: fs/NAME/upper and fs/NAME/work. /tmp does not survive a stop.
+// The sandbox's own layer: fs/NAME and fs/NAME.work. /tmp does not survive a stop.
 Result<void> make_private_layer(const SandboxSpec& spec, const os::Users& users, std::vector<Layer>& layers) {
   const std::string fs = spec.directory + "/fs";
   if (mkdir(fs.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + fs);
   for (Layer& layer : layers) {
-    const std::string at = fs + "/" + layer.name;
-    if (mkdir(at.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + at);
-    layer.upper = at + "/upper";
-    layer.work = at + "/work";
+    layer.upper = fs + "/" + layer.name;
+    layer.work = layer.upper + ".work";
     COVE_CHECK(make_owned(layer.upper, users));
     COVE_CHECK(make_owned(layer.work, users));
   }
@@ -139,6 +150,7 @@ Result<Plan> make_plan(const SandboxSpec& spec, const os::Users& users) {
   plan.disk_bytes = spec.disk_bytes;
   plan.hostname = spec.name;
   plan.own_network = spec.net != "host";
+  plan.makes_network = plan.own_network && !wants_full(spec);
   if (!plan.own_network) plan.resolv_conf = os::read_text("/etc/resolv.conf");
   plan.drop_groups = users.by_root || users.more_gids.count > 0;
   return plan;
@@ -187,18 +199,6 @@ Result<void> let_go(int sync, const Plan& plan, pid_t child) {
   return {};
 }
 
-// End of file: the guest runs, and took its copy of the socket with it.
-Result<void> await_guest(int sync, const Plan& plan, Deadline deadline) {
-  StepFailure failure{};
-  pollfd ready{sync, POLLIN, 0};
-  while (poll(&ready, 1, deadline.poll_timeout()) < 0 && errno == EINTR) {}
-  if (ready.revents == 0) return fail(Errc::timeout, "the sandbox's first process is not ready in time");
-  const ssize_t n = recv(sync, &failure, sizeof(failure), MSG_WAITALL);
-  if (n == 0) return {};
-  if (n != sizeof(failure)) return fail(Errc::internal, "the sandbox's first process ended without a word");
-  return fail(explain(failure, plan));
-}
-
 Failure refused_namespaces(const Error& error) {
   std::string why = "make new namespaces: " + error.message;
   if (access("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", F_OK) == 0)
@@ -237,7 +237,7 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
     plan.resolv_conf = setup->resolv_conf;
   }
   COVE_TRY(os::LimitGroup limits, make_limits(spec, plan));
-  auto cloned = os::clone_process(kNamespaces | (plan.own_network ? CLONE_NEWNET : 0U));
+  auto cloned = os::clone_process(kNamespaces | (wants_full(spec) ? CLONE_NEWNET : 0U));
   if (!cloned) return refused_namespaces(cloned.error());
   if (cloned->pid == 0) {
     enter(plan);
@@ -253,9 +253,9 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
     COVE_TRY(network, Network::start(guest.pid(), *setup, deadline));
   }
   COVE_CHECK(let_go(sync.ours.get(), plan, guest.pid()));
-  COVE_CHECK(await_guest(sync.ours.get(), plan, deadline));
   HostProcess process(std::move(guest), std::move(channel.ours), "native");
-  return std::make_unique<NativePlace>(std::move(process), std::move(limits), std::move(network));
+  return std::make_unique<NativePlace>(std::move(process), std::move(limits), std::move(network), std::move(sync.ours),
+                                       std::move(plan));
 }
 
 Probe NativeBackend::probe(Deadline) {

@@ -33,8 +33,9 @@ struct Plan {
   std::uint64_t disk_bytes = 0;   // 0: changes go to the layers' directories, otherwise to a tmpfs of this size
   std::string resolv_conf;        // "" leaves what the image has
   std::string hostname;
-  std::string guest;        // the program's path on the host
-  bool own_network = true;  // then its loopback is brought up
+  std::string guest;           // the program's path on the host
+  bool own_network = true;     // then its loopback is brought up
+  bool makes_network = false;  // ... by the process itself: nobody else needs it before
   bool drop_groups = false;
   rlim_t most_processes = RLIM_INFINITY;
   int sync = -1, channel = -1, null = -1;  // the child's descriptors

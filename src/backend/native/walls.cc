@@ -1,8 +1,12 @@
 #include "backend/native/walls.h"
 
+#include <fcntl.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -25,11 +29,26 @@ bool limit(int resource, rlim_t most) {
   return setrlimit(static_cast<__rlimit_resource_t>(resource), &now) == 0;
 }
 
+int make_network(void* scene) {
+  if (syscall(SYS_unshare, CLONE_NEWNET) < 0) return errno;
+  if (const int error = os::bring_loopback_up(); error != 0) return error;
+  const int made = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC);
+  static_cast<Scene*>(scene)->network = made;
+  return made < 0 ? errno : 0;
+}
+
 }  // namespace
 
-bool raise_loopback(const Plan& plan, Scene&) {
-  errno = plan.own_network ? os::bring_loopback_up() : 0;
-  return errno == 0;
+bool begin_network(const Plan& plan, Scene& scene) {
+  if (plan.makes_network) scene.network_maker.start(make_network, &scene);
+  return true;
+}
+
+bool enter_network(const Plan& plan, Scene& scene) {
+  if (!plan.own_network) return true;
+  errno = plan.makes_network ? scene.network_maker.join() : os::bring_loopback_up();
+  if (errno != 0 || !plan.makes_network) return errno == 0;
+  return setns(scene.network, CLONE_NEWNET) == 0 && close(scene.network) == 0;
 }
 
 bool raise_walls(const Plan& plan, Scene&) {

@@ -10,7 +10,8 @@
 
 namespace cove::native {
 
-bool raise_loopback(const Plan& plan, Scene& scene);
+bool begin_network(const Plan& plan, Scene& scene);  // beside what follows
+bool enter_network(const Plan& plan, Scene& scene);  // with its loopback up
 bool raise_walls(const Plan& plan, Scene& scene);
 
 }  // namespace cove::native
