@@ -57,6 +57,15 @@ class Place {
   virtual Ended ended() = 0;
   // How many processes a memory limit has ended so far.
   virtual std::uint64_t oom_kills() const { return 0; }
+  // Where the place can (capability "snapshot"). What was changed since the last one becomes the sealed layer ID, and
+  // the place goes on above it; false: nothing was changed.
+  virtual Result<bool> seal(const std::string& /*id*/, Deadline) {
+    return fail(Errc::unsupported, "this backend cannot seal its files: use --backend native");
+  }
+  // The place goes on above these sealed layers; what was changed since is gone.
+  virtual Result<void> rewind(const std::vector<std::string>& /*layers*/, Deadline) {
+    return fail(Errc::unsupported, "this backend cannot go back: use --backend native");
+  }
   // Ends every process inside and frees what the sandbox held. Idempotent, also after a failed start.
   // When it returns without error nothing of the sandbox runs or lies on disk any more.
   virtual Result<void> destroy(Deadline) = 0;

@@ -21,6 +21,7 @@ class HostProcess : public Place {
 
   Result<Channel> connect(Deadline) override;
   int gone_fd() const override { return guest_.pidfd(); }
+  pid_t pid() const { return guest_.pid(); }
   Ended ended() override;
   // Complete if this process is a subreaper.
   Result<void> destroy(Deadline deadline) override;

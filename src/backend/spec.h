@@ -15,6 +15,7 @@ struct SandboxSpec {
   std::string backend = "auto";
   std::vector<std::string> require;  // what `auto` must find: see kRequirements
   std::string image, net, cwd;
+  std::vector<std::string> layers;  // sealed ones above the image, the lowest first: see native/layers.h
   std::vector<std::pair<std::string, std::string>>
       env;                                       // the final environment: base, -e and forwarded, already filtered
   std::vector<std::string> env_names_forwarded;  // their values are never written to disk
@@ -27,8 +28,10 @@ struct SandboxSpec {
   std::uint64_t max_duration_ms = 0;                      // 0: none
   std::uint64_t log_cap_bytes = std::uint64_t{64} << 20;  // kept per command
   bool persistent = false;
-  bool login = true;   // sessions read the login start-up files
-  bool owned = false;  // ends with its owner (lifetime pipe)
+  bool login = true;        // sessions read the login start-up files
+  bool owned = false;       // ends with its owner (lifetime pipe)
+  bool checkpoint = false;  // each command that changes files gets a layer of its own
+  std::string from;         // the snapshot whose sessions it begins with; never stored
   // Ready only when its first shell is, which is then kept until it is used; never stored.
   bool prepared = false;
 };

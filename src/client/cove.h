@@ -117,6 +117,17 @@ class Sandbox {
   Result<void> signal(const std::string& id, proto::Signal signal, const Call& call = {});
   Result<std::string> inspect(const Call& call = {});  // JSON
 
+  // Files and sessions. A snapshot is saved under a tag, for `SandboxSpec::from` and restore(); undo needs checkpoints
+  // (SandboxSpec::checkpoint). Backends that cannot say `unsupported`.
+  Result<std::string> snapshot(const std::string& tag, const Call& call = {});  // JSON
+  Result<void> restore(const std::string& tag, const Call& call = {});
+  Result<void> checkpoint(bool on, const Call& call = {});
+  Result<void> undo(std::uint32_t count = 1, const Call& call = {});  // back to before the last `count` commands
+  Result<std::string> history(const Call& call = {});                 // JSON
+  // Copies that go their own ways from here: files by shared layers, sessions with their state. What runs is not
+  // copied.
+  Result<std::vector<Sandbox>> fork(std::size_t count = 1, const Call& call = {});
+
   Result<std::string> read_file(const std::string& path, const Call& call = {});
   Result<void> write_file(const std::string& path, std::string_view bytes, std::uint32_t mode = 0644,
                           const Call& call = {});
@@ -149,6 +160,7 @@ class Sandbox {
   Result<std::unique_ptr<Connection>> request(proto::ClientType type, std::string_view payload);
   // A request that is answered by one message; its payload.
   Result<std::string> ask(proto::ClientType type, std::string_view payload, proto::ClientType answer, const Call& call);
+  Result<std::string> layers(const proto::LayerRequest& request, const Call& call);
   Result<Outcome> converse(Conversation& conversation, const CommandIo& io);
   // A file operation whose input and output fit in memory; an outcome that is not a success becomes an error.
   Result<void> file(const proto::FileRequest& request, std::string_view in, std::string* out, const Call& call);

@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "client/control.h"
+#include "client/from.h"
 #include "client/launch.h"
 #include "client/pool.h"
 #include "policy/env.h"
@@ -40,6 +41,7 @@ Result<Sandbox> Sandbox::create(const SandboxSpec& spec, const Call& call) {
   SandboxSpec whole = spec;
   if (whole.name.empty()) whole.name = record::make_name();
   COVE_CHECK(record::check_name(whole.name));
+  if (!whole.from.empty()) COVE_CHECK(stand_on_snapshot(whole));
   if (whole.env.empty()) COVE_CHECK(policy::fill_env(whole, {}, policy::host_env()));
   return launch(whole, false, call);
 }

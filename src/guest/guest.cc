@@ -340,6 +340,10 @@ void Guest::send_states(const std::string& only) {
 }
 
 Result<void> Guest::restore(const proto::SessionState& saved) {
+  if (saved.state.empty()) {
+    session(saved.session == "default" ? "" : saved.session).begin_anew();
+    return {};
+  }
   COVE_TRY(const auto state, proto::decode<SavedState>(saved.state));
   if (config_.dialect == nullptr || state.dialect != config_.dialect->name()) return {};  // another shell: begins anew
   session::State restored;

@@ -65,6 +65,8 @@ void Session::restore(session::State state) {
   ++version_;
 }
 
+void Session::begin_anew() { restore(config_.dialect->begin(config_.env, config_.cwd, config_.login)); }
+
 Session::~Session() { drop_spares(); }
 
 // Nobody is told; the process tree ends with the object.

@@ -50,6 +50,7 @@ class Session {
 
   const session::State& state() const { return state_; }
   void restore(session::State state);  // goes on where another guest's session was
+  void begin_anew();
   // Starts the command at once, or when the state is known: the login files read, what has ended settled.
   void run(Request request);
   // Takes a command back that still waits for that. False: it does not wait (any more).

@@ -104,6 +104,13 @@ Result<void> ClientSession::take_request(ClientType type, std::string_view paylo
       COVE_TRY(const auto request, proto::decode<proto::SignalCommand>(payload));
       return signal_command(request);
     }
+    case ClientType::layers: {
+      COVE_TRY(const auto request, proto::decode<proto::LayerRequest>(payload));
+      COVE_CHECK(host_.accepting());
+      state_ = State::waiting;
+      host_.layers(*this, request);
+      return {};
+    }
     default: break;
   }
   COVE_TRY(const auto request, proto::decode<proto::StopRequest>(payload));
@@ -127,6 +134,11 @@ Result<void> ClientSession::run(const proto::Run& request) {
                                     : host_.commands().find(request.id).value_or(CommandTable::Started{});
     if (!known.existed) return accepting;
   }
+  if (host_.holding()) {
+    held_ = request;
+    state_ = State::held;
+    return {};
+  }
   COVE_TRY(auto started, host_.commands().run(request));
   own_run_ = !started.existed;
   to_the_end_ = true;
@@ -139,6 +151,13 @@ Result<void> ClientSession::run(const proto::Run& request) {
   stdin_owed_ = 0;
   follow(std::move(started));
   return {};
+}
+
+void ClientSession::go_on() {
+  if (!held_) return;
+  const proto::Run request = *std::exchange(held_, std::nullopt);
+  state_ = State::ready;
+  if (auto started = run(request); !started) answer_error(started.error());
 }
 
 Result<void> ClientSession::attach(const proto::Attach& request) {
@@ -233,6 +252,11 @@ void ClientSession::answer_done() {
 void ClientSession::answer_error(const Error& error) {
   if (state_ != State::hello) state_ = State::ready;
   reply(ClientType::error, proto::ErrorReply{error.code, error.message});
+}
+
+void ClientSession::answer_json(std::string json) {
+  state_ = State::ready;
+  reply(ClientType::json, proto::Text{std::move(json)});
 }
 
 void ClientSession::trim() {

@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/byte_queue.h"
@@ -24,6 +25,9 @@ class SessionHost {
   virtual CommandTable& commands() = 0;
   virtual Result<void> accepting() const = 0;  // an error while the sandbox is going down
   virtual std::string inspect() = 0;           // JSON
+  virtual bool holding() const = 0;            // commands wait: what the last one did is being saved
+  // Answered with answer_json or answer_error, now or later.
+  virtual void layers(ClientSession& asking, const proto::LayerRequest& request) = 0;
   virtual void stop(ClientSession& asking, const proto::StopRequest& request) = 0;
   virtual void wants_pump(ClientSession& session) = 0;       // before the loop sleeps
   virtual void wants_pump_soon(ClientSession& session) = 0;  // ... or a moment later: more may come
@@ -45,6 +49,9 @@ class ClientSession final : public Reader {
   // The answer to a stop request; the last thing this session says.
   void answer_done();
   void answer_error(const Error& error);
+  void answer_json(std::string json);
+  // A command that was held back may start.
+  void go_on();
 
   void wake() override {
     if (!blocked_) host_.wants_pump(*this);  // a full socket says itself when it takes more
@@ -57,7 +64,7 @@ class ClientSession final : public Reader {
   bool pump_queued = false;
 
  private:
-  enum class State : unsigned char { hello, ready, starting, streaming, stopping };
+  enum class State : unsigned char { hello, ready, held, starting, streaming, waiting, stopping };
   struct Batch;
 
   template <class Body>
@@ -88,6 +95,7 @@ class ClientSession final : public Reader {
   State state_ = State::hello;
   bool blocked_ = false;
 
+  std::optional<proto::Run> held_;
   std::shared_ptr<Command> command_;
   bool end_with_client_ = false, background_ = false;
   bool to_the_end_ = true;  // until the outcome; otherwise up to stop_at_

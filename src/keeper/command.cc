@@ -18,6 +18,15 @@ std::uint64_t microseconds_since(Clock::time_point start) {
       std::chrono::duration_cast<std::chrono::microseconds>(Clock::now() - start).count());
 }
 
+std::string beginning_of(const proto::Start& start) {
+  constexpr std::size_t kEnough = 200;
+  std::string text = start.script.substr(0, kEnough);
+  for (const std::string& argument : start.argv) {
+    if (text.size() < kEnough) text += (text.empty() ? "" : " ") + argument.substr(0, kEnough);
+  }
+  return text;
+}
+
 }  // namespace
 
 Command::Command(std::string the_id, std::uint32_t the_number, const proto::Start& start, OutputLog the_log)
@@ -25,6 +34,7 @@ Command::Command(std::string the_id, std::uint32_t the_number, const proto::Star
       number(the_number),
       kind(start.kind),
       session(start.session),
+      text(beginning_of(start)),
       with_stdin(start.with_stdin),
       pty(start.pty),
       passing(is_passing(start) && id.starts_with('~')),

@@ -62,6 +62,7 @@ class Command {
   const std::uint32_t number;
   const proto::CommandKind kind;
   const std::string session;
+  const std::string text;  // how it begins, for people
   const bool with_stdin, pty;
   const bool passing;  // a file operation or connection nobody named: neither listed nor kept
   OutputLog log;

@@ -95,6 +95,8 @@ void Keeper::finish() {
   }
   flush_clients(Deadline::after(1s));
   log_event("sandbox.ended", {{"sandbox", record_.name()}, {"why", fate_.why}});
+  if (!spec_.layers.empty()) [[maybe_unused]]
+    const auto cleared = record::clear_layers(spec_.layers);
   record::sweep();
 }
 

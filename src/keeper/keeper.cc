@@ -71,6 +71,8 @@ Keeper::Keeper(KeeperParts parts)
   commands_.memory_kills = [this] { return place_->oom_kills(); };
   commands_.exited = [this](Command& command) {
     if (spec_.persistent && command.kind == proto::CommandKind::script) sessions_changed_ = true;
+    if (spec_.checkpoint)
+      ended_.push_back({.outcome = command.outcome(), .text = command.text, .layer = "", .passing = command.passing});
   };
 }
 
@@ -120,7 +122,12 @@ Result<void> Keeper::greet(Deadline deadline) {
     return fail(Errc::protocol, "the guest speaks version " + std::to_string(hello_.version) + ", the keeper " +
                                     std::to_string(proto::kVersion) + ": install both from one release");
   }
-  if (!spec_.persistent) return {};
+  if (!spec_.from.empty()) {
+    COVE_TRY(const auto saved, record::find_snapshot(spec_.from));
+    give_sessions(saved.sessions);
+    before_ = saved.sessions;
+  }
+  if (!spec_.persistent) return guest_.flush();
   COVE_TRY(const auto sessions, record_.sessions());
   for (const auto& [name, state] : sessions) {
     guest_.send(GuestType::restore_session, 0, proto::SessionState{name, state});
@@ -147,6 +154,12 @@ Result<void> Keeper::run() {
     flush_guest();
     pump_all();
     flush_guest();
+    if (!ended_.empty() && commands_.running() == 0 && !asked_for_checkpoint_ && phase_ == Phase::serving) {
+      asked_for_checkpoint_ = true;
+      layer_work_.push_back({});
+      ask_sessions();
+      flush_guest();
+    }
     advance();
     note_idleness();
   }
@@ -263,9 +276,10 @@ Result<void> Keeper::take(const proto::Message& message) {
 Result<void> Keeper::take_session(std::string_view payload) {
   COVE_TRY(const auto state, proto::decode<proto::SessionState>(payload));
   if (state.session.empty()) {
-    if (session_answers_due_ > 0) --session_answers_due_;
+    if (session_answers_due_ > 0 && --session_answers_due_ == 0) do_layer_work();
     return {};
   }
+  if (!layer_work_.empty()) heard_[state.session] = state.state;
   const std::size_t hash = std::hash<std::string>{}(state.state);
   const auto known = saved_sessions_.find(state.session);
   if (!spec_.persistent || (known != saved_sessions_.end() && known->second == hash)) return {};

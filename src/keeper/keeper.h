@@ -19,6 +19,7 @@
 #include "keeper/command_table.h"
 #include "keeper/guest_link.h"
 #include "record/record.h"
+#include "record/snapshots.h"
 
 namespace cove::keeper {
 
@@ -48,6 +49,8 @@ class Keeper final : public SessionHost {
   CommandTable& commands() override { return commands_; }
   Result<void> accepting() const override;
   std::string inspect() override;
+  bool holding() const override { return !ended_.empty() && phase_ == Phase::serving; }
+  void layers(ClientSession& asking, const proto::LayerRequest& request) override;
   void stop(ClientSession& asking, const proto::StopRequest& request) override;
   void wants_pump(ClientSession& session) override;
   void wants_pump_soon(ClientSession& session) override;
@@ -81,6 +84,30 @@ class Keeper final : public SessionHost {
   void note_idleness();
   bool is_idle() const;
 
+  // layering.cc: files and sessions saved and taken back
+  struct LayerWork {
+    std::uint64_t client = 0;  // 0: ours, after commands that may have changed files
+    proto::LayerRequest request;
+  };
+  struct Done {
+    proto::Outcome outcome;
+    std::string text, layer;        // "": it changed nothing
+    bool passing = false;           // a file operation
+    std::size_t layers_before = 0;  // how many there were
+    record::Sessions sessions_before;
+  };
+  void ask_sessions();
+  void do_layer_work();
+  Result<std::string> do_request(const proto::LayerRequest& request);
+  Result<std::string> snapshot(const std::string& tag);
+  Result<std::string> restore(const std::string& tag);
+  Result<std::string> undo(std::uint32_t count);
+  std::string history() const;
+  void checkpoint();
+  Result<bool> seal();
+  Result<void> go_back(std::vector<std::string> layers, const record::Sessions& sessions);
+  void give_sessions(const record::Sessions& sessions);
+
   void begin_end(Fate fate, std::uint32_t grace_ms);
   void advance();
   void save_sessions();
@@ -113,6 +140,12 @@ class Keeper final : public SessionHost {
   int session_answers_due_ = 0;
   Clock::time_point sessions_asked_{};
   std::map<std::string, std::size_t> saved_sessions_;  // hashes
+
+  std::deque<LayerWork> layer_work_;  // waits for the sessions' states
+  record::Sessions heard_, before_;   // states: coming in; when the last command had ended
+  std::vector<Done> ended_;           // commands whose changes are not sealed yet
+  std::vector<Done> done_;            // what can be undone, oldest first
+  bool asked_for_checkpoint_ = false;
 };
 
 }  // namespace cove::keeper

@@ -20,6 +20,7 @@
 //   list -------------------------------> <-- json                all commands
 //   inspect ----------------------------> <-- json                the sandbox
 //   signal_command ---------------------> <-- done                to a command by id
+//   layers -----------------------------> <-- json                files and sessions saved, taken back, listed
 //   stop -------------------------------> <-- done                when nothing of the sandbox runs any more
 //
 // Every request may be answered by `error` instead. A client that goes away takes nothing with it: its command runs on
@@ -37,6 +38,7 @@ enum class ClientType : std::uint8_t {
   list,
   inspect,
   signal_command,
+  layers,
   stop,
   stdin_data,
   stdin_eof,
@@ -159,6 +161,26 @@ struct ErrorReply {
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.code, s.message);
+  }
+};
+
+// What is done with the sandbox's files, and with its sessions, which go with them.
+enum class LayerVerb : std::uint8_t {
+  snapshot,    // saved as `tag`
+  restore,     // as they were in `tag`
+  undo,        // as they were before the last `count` commands
+  history,     // what undo knows
+  checkpoint,  // from now on each command that changes files gets a layer of its own; `count` 0: no longer
+};
+constexpr LayerVerb last(LayerVerb) { return LayerVerb::checkpoint; }
+
+struct LayerRequest {
+  LayerVerb verb = LayerVerb::history;
+  std::string tag;
+  std::uint32_t count = 0;
+  template <class Ar, class Self>
+  static void fields(Ar& ar, Self& s) {
+    ar(s.verb, s.tag, s.count);
   }
 };
 

@@ -23,7 +23,7 @@
 // the keeper acknowledges it (ack); without acks it stops sending after kUnackedBytes.
 //
 // `session_state` asks for and answers with what a session would need to live on in another guest; `restore_session`
-// gives it back. `ping` is answered by `pong`. An unknown type is a protocol error: both ends are of one version.
+// gives it back; an empty state lets it begin anew. `ping` is answered by `pong`. An unknown type is a protocol error: both ends are of one version.
 
 #include "proto/messages.h"
 

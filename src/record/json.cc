@@ -88,6 +88,8 @@ std::string spec_to_json(const SandboxSpec& spec, std::int64_t created_unix) {
                    {"name", spec.name},
                    {"backend", spec.backend},
                    {"image", spec.image},
+                   {"layers", spec.layers},
+                   {"checkpoint", spec.checkpoint},
                    {"net", spec.net},
                    {"cwd", spec.cwd},
                    {"env", env_to_json(spec)},
@@ -116,6 +118,8 @@ Result<StoredSpec> spec_from_json(std::string_view text) {
   spec.name = get<std::string>(json, "name", "");
   spec.backend = get<std::string>(json, "backend", "");
   spec.image = get<std::string>(json, "image", "");
+  spec.layers = get_strings(json, "layers");
+  spec.checkpoint = get(json, "checkpoint", false);
   spec.net = get<std::string>(json, "net", "");
   spec.cwd = get<std::string>(json, "cwd", "");
   env_from_json(json.value("env", Json::array()), spec);

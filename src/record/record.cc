@@ -221,6 +221,12 @@ Result<UniqueFd> Record::listen() const {
   return fd;
 }
 
+Result<void> Record::write_spec(const SandboxSpec& spec) const {
+  COVE_TRY(const std::string text, read_file_at(directory(), "spec.json"));
+  COVE_TRY(const StoredSpec stored, spec_from_json(text));
+  return write_file_at(directory(), "spec.json", spec_to_json(spec, stored.created_unix));
+}
+
 Result<void> Record::write_status(Life life, const std::string& why) const {
   return write_file_at(directory(), "status.json", status_to_json(life, why));
 }

@@ -62,6 +62,7 @@ class Record {
   Result<UniqueFd> connect() const;  // to the keeper's socket; disconnected: nobody listens
   Result<UniqueFd> listen() const;   // for the keeper; 0600
   Result<void> write_status(Life life, const std::string& why) const;
+  Result<void> write_spec(const SandboxSpec& spec) const;  // what it has become
 
   // Journal. Appended with one write each, so a kill -9 loses nothing that was written.
   Result<void> note_started(const std::string& id) const;

@@ -18,9 +18,10 @@ namespace {
 // In the sandbox's own mount namespace, where it hides nothing of anybody's. The new root is made in it.
 constexpr const char* kStage = "/tmp";
 constexpr unsigned long kPlain = MS_NOSUID | MS_NODEV;
+constexpr std::size_t kMostValue = 255;  // of one parameter of fsconfig
 
 struct Text {
-  std::array<char, 1024> bytes{};
+  std::array<char, 4096> bytes{};  // what mount(2) takes
   std::size_t size = 0;
   bool add(const char* format, ...) __attribute__((format(printf, 2, 3))) {
     va_list arguments;
@@ -66,28 +67,6 @@ bool mount_layer(const Layer& layer, const Scene::LayerFds& fds) {
   return mount("overlay", layer.target.c_str(), "overlay", kPlain, data.bytes.data()) == 0;
 }
 
-// The same by the newer calls, which make a mount that has no place yet. -1 where they are missing or their limits too
-// narrow: then the other way is taken.
-int make_layer(const Layer& layer, const Scene::LayerFds& fds) {
-  Text lower, upper, work;
-  if (!name_lowers(layer, fds, lower) || lower.size > 255) return -1;
-  if (!upper.add("/proc/self/fd/%d", fds.upper) || !work.add("/proc/self/fd/%d", fds.work)) return -1;
-  const int context = static_cast<int>(syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC));
-  if (context < 0) return -1;
-  const auto set = [&](const char* key, const char* value) {
-    return syscall(SYS_fsconfig, context, value != nullptr ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, value, 0) ==
-           0;
-  };
-  const bool made = set("userxattr", nullptr) && set("lowerdir", lower.bytes.data()) &&
-                    set("upperdir", upper.bytes.data()) && set("workdir", work.bytes.data()) &&
-                    syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0;
-  const int mount =
-      made ? static_cast<int>(syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))
-           : -1;
-  close(context);
-  return mount;
-}
-
 int make_other_layers(void* scene) {
   Scene& with = *static_cast<Scene*>(scene);
   for (std::size_t i = 1; i < with.plan->layers.size(); ++i)
@@ -116,6 +95,30 @@ bool make_changes_in_memory(const Plan& plan, Scene& scene) {
   }
   return true;
 }
+
+bool set_attributes(const char* target, bool read_only) {
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (read_only ? MOUNT_ATTR_RDONLY : 0U);
+  if (syscall(SYS_mount_setattr, AT_FDCWD, target, AT_RECURSIVE, &attributes, sizeof(attributes)) == 0) return true;
+  if (errno != ENOSYS || read_only) return false;
+  return mount(nullptr, target, nullptr, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, nullptr) == 0;
+}
+
+bool mount_volume(const Plan& plan, const Volume& volume, int source) {
+  struct stat info{};
+  if (fstatat(source, "", &info, AT_EMPTY_PATH) < 0) return false;
+  if (!prepare_target(volume.target.c_str(), S_ISDIR(info.st_mode))) return false;
+  const char* target = volume.target.c_str() + 1;  // relative to the new root
+  if (plan.volumes_are_sent) {
+    return syscall(SYS_move_mount, source, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+  }
+  Text from;
+  if (!from.add("/proc/self/fd/%d", source)) return false;
+  return mount(from.bytes.data(), target, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+         set_attributes(target, volume.read_only);
+}
+
+}  // namespace
 
 // Makes the target below the new root, which is the working directory, component by component, and never through a
 // symlink: the image and what a sandbox did earlier are not to be trusted.
@@ -147,29 +150,35 @@ bool prepare_target(const char* target, bool directory) {
   return true;
 }
 
-bool set_attributes(const char* target, bool read_only) {
-  mount_attr attributes{};
-  attributes.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | (read_only ? MOUNT_ATTR_RDONLY : 0U);
-  if (syscall(SYS_mount_setattr, AT_FDCWD, target, AT_RECURSIVE, &attributes, sizeof(attributes)) == 0) return true;
-  if (errno != ENOSYS || read_only) return false;
-  return mount(nullptr, target, nullptr, MS_REMOUNT | MS_BIND | MS_NOSUID | MS_NODEV, nullptr) == 0;
+// The same by the newer calls, which make a mount that has no place yet. -1 where they are missing or their limits too
+// narrow: then the other way is taken.
+int make_layer(const Layer& layer, const Scene::LayerFds& fds) {
+  Text upper, work;
+  if (!upper.add("/proc/self/fd/%d", fds.upper) || !work.add("/proc/self/fd/%d", fds.work)) return -1;
+  const int context = static_cast<int>(syscall(SYS_fsopen, "overlay", FSOPEN_CLOEXEC));
+  if (context < 0) return -1;
+  const auto set = [&](const char* key, const char* value) {
+    return syscall(SYS_fsconfig, context, value != nullptr ? FSCONFIG_SET_STRING : FSCONFIG_SET_FLAG, key, value, 0) ==
+           0;
+  };
+  const auto set_lowers = [&] {
+    Text all;
+    if (name_lowers(layer, fds, all) && all.size <= kMostValue) return set("lowerdir", all.bytes.data());
+    for (std::size_t i = 0; i < layer.lowers.size(); ++i) {  // one by one: Linux 6.5
+      Text one;
+      if (!one.add("/proc/self/fd/%d", fds.lowers[i]) || !set("lowerdir+", one.bytes.data())) return false;
+    }
+    return true;
+  };
+  const bool made = set("userxattr", nullptr) && set_lowers() && set("upperdir", upper.bytes.data()) &&
+                    set("workdir", work.bytes.data()) &&
+                    syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0;
+  const int mount =
+      made ? static_cast<int>(syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))
+           : -1;
+  close(context);
+  return mount;
 }
-
-bool mount_volume(const Plan& plan, const Volume& volume, int source) {
-  struct stat info{};
-  if (fstatat(source, "", &info, AT_EMPTY_PATH) < 0) return false;
-  if (!prepare_target(volume.target.c_str(), S_ISDIR(info.st_mode))) return false;
-  const char* target = volume.target.c_str() + 1;  // relative to the new root
-  if (plan.volumes_are_sent) {
-    return syscall(SYS_move_mount, source, "", AT_FDCWD, target, MOVE_MOUNT_F_EMPTY_PATH) == 0;
-  }
-  Text from;
-  if (!from.add("/proc/self/fd/%d", source)) return false;
-  return mount(from.bytes.data(), target, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
-         set_attributes(target, volume.read_only);
-}
-
-}  // namespace
 
 int open_plainly(const char* path, int flags) {
   int at = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -39,6 +39,13 @@ bool bring_guest(const Plan& plan, Scene& scene);
 bool enter_root(const Plan& plan, Scene& scene);
 bool mask_proc(const Plan& plan, Scene& scene);
 
+// Makes the target (absolute) below the new root, which is the working directory, component by component, and never
+// through a symlink: the image and what a sandbox did earlier are not to be trusted.
+bool prepare_target(const char* target, bool directory);
+
+// An overlay that has no place yet, by the newer calls. -1 where they are missing: errno.
+int make_layer(const Layer& layer, const Scene::LayerFds& fds);
+
 // Opens an absolute path without following any symlink. -1: errno; ELOOP for a symlink.
 int open_plainly(const char* path, int flags);
 

@@ -17,12 +17,14 @@
 #include "backend/guest_path.h"
 #include "backend/host_process.h"
 #include "backend/native/enter.h"
-#include "backend/native/host_image.h"
+#include "backend/native/layers.h"
 #include "backend/native/network.h"
+#include "backend/native/relayer.h"
 #include "backend/native/volumes.h"
 #include "os/cgroup_layout.h"
 #include "os/child.h"
 #include "os/clone.h"
+#include "os/descendants.h"
 #include "os/limits.h"
 #include "os/users.h"
 
@@ -46,12 +48,15 @@ Result<SocketPair> make_pair(const char* what) {
 
 class NativePlace final : public Place {
  public:
-  NativePlace(HostProcess guest, os::LimitGroup limits, std::optional<Network> network, UniqueFd sync, Plan plan)
+  NativePlace(HostProcess guest, os::LimitGroup limits, std::optional<Network> network, UniqueFd sync, Plan plan,
+              SandboxSpec spec, const os::Users& users)
       : guest_(std::move(guest)),
         limits_(std::move(limits)),
         network_(std::move(network)),
         sync_(std::move(sync)),
-        plan_(std::move(plan)) {}
+        plan_(std::move(plan)),
+        spec_(std::move(spec)),
+        users_(users) {}
   ~NativePlace() override { [[maybe_unused]] const auto ended = end(Deadline::after(1s)); }
 
   Result<Channel> connect(Deadline deadline) override { return guest_.connect(deadline); }
@@ -74,7 +79,43 @@ class NativePlace final : public Place {
   std::uint64_t oom_kills() const override { return limits_.oom_kills(); }
   Result<void> destroy(Deadline deadline) override { return end(deadline); }
 
+  Result<bool> seal(const std::string& id, Deadline deadline) override {
+    COVE_CHECK(can_change_layers());
+    COVE_TRY(LayerChange change, LayerChange::seal(spec_, users_, plan_.layers, id));
+    if (change.changed().empty()) return false;
+    COVE_CHECK(exchange(change, deadline));
+    spec_.layers.push_back(id);
+    return true;
+  }
+  Result<void> rewind(const std::vector<std::string>& layers, Deadline deadline) override {
+    COVE_CHECK(can_change_layers());
+    SandboxSpec back = spec_;
+    back.layers = layers;
+    COVE_TRY(LayerChange change, LayerChange::rewind(back, users_));
+    COVE_CHECK(exchange(change, deadline));
+    spec_.layers = layers;
+    return {};
+  }
+
  private:
+  Result<void> can_change_layers() const {
+    if (spec_.disk_bytes == 0) return {};
+    return fail(Errc::unsupported, "the files of a sandbox with --disk are kept in memory and cannot become a layer");
+  }
+
+  // Stopped for the moment, so that nobody writes to the old layers meanwhile.
+  Result<void> exchange(LayerChange& change, Deadline deadline) {
+    Plan next = plan_;
+    next.layers = change.layers();
+    os::signal_descendants(guest_.pid(), SIGSTOP);
+    const auto exchanged = relayer(guest_.pid(), next, change.changed(), users_, deadline);
+    os::signal_descendants(guest_.pid(), SIGCONT);
+    COVE_CHECK(exchanged);
+    change.keep();
+    plan_ = std::move(next);
+    return {};
+  }
+
   // The guest is pid 1: its death takes everything inside, with every mount.
   Result<void> end(Deadline deadline) {
     COVE_CHECK(guest_.destroy(deadline));
@@ -87,43 +128,9 @@ class NativePlace final : public Place {
   std::optional<Network> network_;
   UniqueFd sync_;
   Plan plan_;
+  SandboxSpec spec_;
+  os::Users users_;
 };
-
-std::string home_of(const SandboxSpec& spec) {
-  return std::filesystem::path(spec.directory).parent_path().parent_path().string();
-}
-
-Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const os::Users& users) {
-  if (spec.image.empty() || spec.image == "host") return host_layers(home_of(spec) + "/images", users.uid, users.gid);
-  struct stat info{};
-  if (!spec.image.starts_with('/')) {
-    return fail(Errc::unsupported, "--image " + spec.image + ": the native backend takes 'host' or a directory's path");
-  }
-  if (stat(spec.image.c_str(), &info) < 0) return fail(errno_error(errno, "--image " + spec.image));
-  if (!S_ISDIR(info.st_mode)) return fail(Errc::invalid, "--image " + spec.image + ": it is not a directory");
-  return std::vector<Layer>{{.name = "root", .target = ".", .lowers = {spec.image}, .upper = "", .work = ""}};
-}
-
-Result<void> make_owned(const std::string& path, const os::Users& users) {
-  if (mkdir(path.c_str(), 0755) < 0 && errno != EEXIST) return fail_errno("make " + path);
-  if (users.by_root && lchown(path.c_str(), users.uid, users.gid) < 0) return fail_errno("give away " + path);
-  return {};
-}
-
-// The sandbox's own layer: fs/NAME and fs/NAME.work. /tmp does not survive a stop.
-Result<void> make_private_layer(const SandboxSpec& spec, const os::Users& users, std::vector<Layer>& layers) {
-  const std::string fs = spec.directory + "/fs";
-  if (mkdir(fs.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + fs);
-  for (Layer& layer : layers) {
-    layer.upper = fs + "/" + layer.name;
-    layer.work = layer.upper + ".work";
-    COVE_CHECK(make_owned(layer.upper, users));
-    COVE_CHECK(make_owned(layer.work, users));
-  }
-  std::error_code ignored;
-  std::filesystem::remove_all(layers.front().upper + "/tmp", ignored);
-  return {};
-}
 
 bool wants_full(const SandboxSpec& spec) { return spec.net == "full" || spec.net == "full,private"; }
 
@@ -143,9 +150,8 @@ Result<void> check(const SandboxSpec& spec) {
 Result<Plan> make_plan(const SandboxSpec& spec, const os::Users& users) {
   Plan plan;
   COVE_TRY(plan.guest, find_guest());
-  COVE_TRY(plan.layers, image_layers(spec, users));
+  COVE_TRY(plan.layers, make_layers(spec, users));
   COVE_TRY(plan.volumes, read_volumes(spec.volumes, home_of(spec)));
-  if (spec.disk_bytes == 0) COVE_CHECK(make_private_layer(spec, users, plan.layers));
   plan.volumes_are_sent = users.by_root;
   plan.disk_bytes = spec.disk_bytes;
   plan.hostname = spec.name;
@@ -255,7 +261,7 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   COVE_CHECK(let_go(sync.ours.get(), plan, guest.pid()));
   HostProcess process(std::move(guest), std::move(channel.ours), "native");
   return std::make_unique<NativePlace>(std::move(process), std::move(limits), std::move(network), std::move(sync.ours),
-                                       std::move(plan));
+                                       std::move(plan), spec, users);
 }
 
 Probe NativeBackend::probe(Deadline) {

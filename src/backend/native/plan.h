@@ -11,7 +11,7 @@
 
 namespace cove::native {
 
-inline constexpr std::size_t kMostLayers = 8, kMostLowers = 4, kMostVolumes = 64;
+inline constexpr std::size_t kMostLayers = 8, kMostLowers = 96, kMostVolumes = 64;
 
 // One overlay of the root: what is shown, and where changes go.
 struct Layer {

@@ -1,0 +1,99 @@
+#include <algorithm>
+#include <cstdio>
+
+#include "client/from.h"
+#include "client/pool.h"
+#include "policy/env.h"
+#include "record/snapshots.h"
+
+namespace cove {
+
+using proto::ClientType;
+using proto::LayerVerb;
+
+Result<std::string> Sandbox::layers(const proto::LayerRequest& request, const Call& call) {
+  COVE_TRY(const std::string reply, ask(ClientType::layers, proto::encode(request), ClientType::json, call));
+  COVE_TRY(auto json, proto::decode<proto::Text>(reply));
+  return std::move(json.text);
+}
+
+Result<std::string> Sandbox::snapshot(const std::string& tag, const Call& call) {
+  return layers({.verb = LayerVerb::snapshot, .tag = tag}, call);
+}
+
+Result<void> Sandbox::restore(const std::string& tag, const Call& call) {
+  COVE_CHECK(layers({.verb = LayerVerb::restore, .tag = tag}, call));
+  return {};
+}
+
+Result<void> Sandbox::undo(std::uint32_t count, const Call& call) {
+  COVE_CHECK(layers({.verb = LayerVerb::undo, .count = count}, call));
+  return {};
+}
+
+Result<std::string> Sandbox::history(const Call& call) { return layers({.verb = LayerVerb::history}, call); }
+
+Result<void> Sandbox::checkpoint(bool on, const Call& call) {
+  COVE_CHECK(layers({.verb = LayerVerb::checkpoint, .count = on ? 1U : 0U}, call));
+  return {};
+}
+
+namespace {
+
+// A snapshot that goes when this does: what was made from it stands on the same layers.
+class Passing {
+ public:
+  explicit Passing(std::string tag) : tag_(std::move(tag)) {}
+  Passing(const Passing&) = delete;
+  Passing& operator=(const Passing&) = delete;
+  ~Passing() { [[maybe_unused]] const auto removed = record::remove_snapshot(tag_); }
+  const std::string& tag() const { return tag_; }
+
+ private:
+  std::string tag_;
+};
+
+}  // namespace
+
+Result<std::vector<Sandbox>> Sandbox::fork(std::size_t count, const Call& call) {
+  COVE_TRY(const auto info, pool_->record.info());
+  const Passing passing(".fork-" + record::new_layer_id());
+  COVE_CHECK(snapshot(passing.tag(), call));
+  std::vector<Sandbox> forks;
+  for (std::size_t i = 0; i < count; ++i) {
+    SandboxSpec spec = info.spec;
+    spec.name.clear();
+    spec.env.clear();
+    spec.from = passing.tag();
+    COVE_TRY(Sandbox made, create(spec, call));
+    forks.push_back(std::move(made));
+  }
+  return forks;
+}
+
+Result<void> stand_on_snapshot(SandboxSpec& spec) {
+  COVE_TRY(const auto snapshot, record::find_snapshot(spec.from));
+  if (spec.backend == "auto") spec.backend = snapshot.backend;
+  if (spec.backend != snapshot.backend)
+    return fail(Errc::unsupported, "snapshot " + spec.from + " is of backend " + snapshot.backend + ", not " +
+                                       spec.backend + ": 'cove snapshot export' takes it anywhere");
+  if (!spec.image.empty() && spec.image != snapshot.image)
+    return fail(Errc::invalid, "--from " + spec.from + " brings its own image: leave --image out");
+  spec.image = snapshot.image;
+  spec.layers = snapshot.layers;
+  if (spec.cwd.empty()) spec.cwd = snapshot.cwd;
+  const auto knows = [&](const std::string& key) {
+    return std::any_of(spec.env.begin(), spec.env.end(), [&](const auto& one) { return one.first == key; });
+  };
+  for (const auto& [key, value] : snapshot.env) {
+    if (!knows(key)) spec.env.emplace_back(key, value);
+  }
+  for (const auto& [key, value] : policy::host_env()) {
+    const auto& forwarded = spec.env_names_forwarded;
+    if (std::find(forwarded.begin(), forwarded.end(), key) != forwarded.end() && !knows(key))
+      spec.env.emplace_back(key, value);
+  }
+  return {};
+}
+
+}  // namespace cove

@@ -1,0 +1,214 @@
+// Files and sessions of a Keeper's sandbox, saved and taken back. Each request waits for the states of all sessions,
+// which the guest tells when no command of theirs is ending, and is then done in one go.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "keeper/keeper.h"
+#include "record/json.h"
+
+namespace cove::keeper {
+namespace {
+
+using namespace std::chrono_literals;
+using Json = nlohmann::json;
+
+constexpr auto kExchange = 10s;
+constexpr std::size_t kMostDone = 10'000;
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+// Layers may hold a million files: their removal is nobody's wait. The grandchild is nobody's child.
+void clear_in_background(const std::vector<std::string>& given_up) {
+  if (given_up.empty()) return;
+  const pid_t child = fork();
+  if (child == 0) {
+    if (fork() == 0) [[maybe_unused]]
+      const auto cleared = record::clear_layers(given_up);
+    _exit(0);
+  }
+  if (child > 0) waitpid(child, nullptr, 0);
+}
+
+}  // namespace
+
+void Keeper::layers(ClientSession& asking, const proto::LayerRequest& request) {
+  if (request.verb == proto::LayerVerb::history) return asking.answer_json(history());
+  layer_work_.push_back({asking.token, request});
+  ask_sessions();
+}
+
+void Keeper::ask_sessions() {
+  guest_.send(proto::GuestType::session_state, 0, proto::SessionState{});
+  ++session_answers_due_;
+}
+
+void Keeper::do_layer_work() {
+  for (const LayerWork& work : std::exchange(layer_work_, {})) {
+    if (work.client == 0) {
+      checkpoint();
+      continue;
+    }
+    auto done = do_request(work.request);
+    const auto client = sessions_.find(work.client);
+    if (client == sessions_.end()) continue;
+    if (done)
+      client->second->answer_json(std::move(*done));
+    else
+      client->second->answer_error(done.error());
+  }
+  heard_.clear();
+  if (holding()) return;
+  std::vector<ClientSession*> all;
+  for (auto& [token, session] : sessions_) all.push_back(session.get());
+  for (ClientSession* session : all) session->go_on();
+}
+
+Result<std::string> Keeper::do_request(const proto::LayerRequest& request) {
+  switch (request.verb) {
+    case proto::LayerVerb::snapshot: return snapshot(request.tag);
+    case proto::LayerVerb::restore: return restore(request.tag);
+    case proto::LayerVerb::undo: return undo(request.count);
+    case proto::LayerVerb::checkpoint: break;
+    case proto::LayerVerb::history: return history();
+  }
+  // What was changed before is not the next command's doing.
+  if (request.count > 0 && !spec_.checkpoint) COVE_CHECK(seal());
+  spec_.checkpoint = request.count > 0;
+  before_ = heard_;
+  if (!spec_.checkpoint) done_.clear();
+  COVE_CHECK(record_.write_spec(spec_));
+  return dump(Json{{"checkpoint", spec_.checkpoint}});
+}
+
+// A persistent sandbox names the layer first: after a crash in between, one that is not there is no harm, but one that
+// is not named would be lost.
+Result<bool> Keeper::seal() {
+  SandboxSpec next = spec_;
+  next.layers.push_back(record::new_layer_id());
+  if (spec_.persistent) COVE_CHECK(record_.write_spec(next));
+  auto sealed = place_->seal(next.layers.back(), Deadline::after(kExchange));
+  if (!sealed && sealed.error().code == Errc::internal) begin_end({sealed.error().message, false, false}, 0);
+  if (!sealed || !*sealed) {
+    if (spec_.persistent) COVE_CHECK(record_.write_spec(spec_));
+    return sealed;
+  }
+  spec_.layers = next.layers;
+  if (!spec_.persistent) COVE_CHECK(record_.write_spec(spec_));
+  give_sessions(heard_);
+  return true;
+}
+
+// Prepared shells stand in the old files; sessions that are given their state again get new ones.
+void Keeper::give_sessions(const record::Sessions& sessions) {
+  for (const auto& [name, state] : sessions)
+    guest_.send(proto::GuestType::restore_session, 0, proto::SessionState{name, state});
+}
+
+Result<void> Keeper::go_back(std::vector<std::string> layers, const record::Sessions& sessions) {
+  if (commands_.running() > 0)
+    return fail(Errc::conflict, "commands are running in sandbox " + record_.name() + ": wait for them or end them");
+  const std::vector<std::string> old = spec_.layers;
+  if (const auto back = place_->rewind(layers, Deadline::after(kExchange)); !back) {
+    if (back.error().code == Errc::internal) begin_end({back.error().message, false, false}, 0);
+    return back;
+  }
+  spec_.layers = std::move(layers);
+  COVE_CHECK(record_.write_spec(spec_));
+  record::Sessions given;
+  for (const auto& [name, state] : heard_) given[name] = "";
+  for (const auto& [name, state] : sessions) given[name] = state;
+  give_sessions(given);
+  before_ = sessions;
+  clear_in_background(old);
+  return {};
+}
+
+Result<std::string> Keeper::snapshot(const std::string& tag) {
+  COVE_CHECK(record::check_tag(tag));
+  if (record::find_snapshot(tag))
+    return fail(Errc::conflict, "there is a snapshot " + tag + "; 'cove snapshot rm " + tag + "' frees the name");
+  COVE_CHECK(seal());
+  record::Snapshot saved{.tag = tag,
+                         .sandbox = record_.name(),
+                         .backend = spec_.backend,
+                         .image = spec_.image,
+                         .cwd = spec_.cwd,
+                         .layers = spec_.layers,
+                         .created_unix = std::time(nullptr),
+                         .sessions = heard_};
+  for (const auto& [key, value] : spec_.env) {
+    const auto& forwarded = spec_.env_names_forwarded;
+    if (std::find(forwarded.begin(), forwarded.end(), key) == forwarded.end()) saved.env.emplace_back(key, value);
+  }
+  COVE_CHECK(record::save_snapshot(saved));
+  return dump(Json{{"tag", tag},
+                   {"sandbox", record_.name()},
+                   {"layers", spec_.layers.size()},
+                   {"commands_running", commands_.unfinished()}});
+}
+
+Result<std::string> Keeper::restore(const std::string& tag) {
+  COVE_TRY(const auto saved, record::find_snapshot(tag));
+  if (saved.image != spec_.image || saved.backend != spec_.backend) {
+    return fail(Errc::conflict, "snapshot " + tag + " is of another image or backend (" + saved.backend + ", " +
+                                    (saved.image.empty() ? "host" : saved.image) + "): 'cove create --from " + tag +
+                                    "' makes a sandbox of it");
+  }
+  COVE_CHECK(go_back(saved.layers, saved.sessions));
+  done_.clear();
+  return dump(Json{{"tag", tag}, {"sandbox", record_.name()}});
+}
+
+Result<std::string> Keeper::undo(std::uint32_t count) {
+  if (!spec_.checkpoint && done_.empty())
+    return fail(Errc::conflict, "sandbox " + record_.name() + " keeps no checkpoints: 'cove checkpoint on " +
+                                    record_.name() + "', or create it with --checkpoint");
+  if (count == 0 || count > done_.size())
+    return fail(Errc::invalid, "there are " + std::to_string(done_.size()) + " commands to undo in sandbox " +
+                                   record_.name() + ", not " + std::to_string(count));
+  const std::size_t left = done_.size() - count;
+  const Done target = done_[left];
+  std::vector<std::string> layers = spec_.layers;
+  layers.resize(std::min(layers.size(), target.layers_before));
+  COVE_CHECK(go_back(std::move(layers), target.sessions_before));
+  done_.resize(left);
+  return dump(Json{{"undone", count}, {"left", left}});
+}
+
+std::string Keeper::history() const {
+  Json all = Json::array();
+  for (const Done& done : done_) {
+    all.push_back(Json{{"id", done.outcome.id},
+                       {"command", done.text},
+                       {"outcome", std::string(record::name(done.outcome.ending))},
+                       {"exit_code", done.outcome.exit_code},
+                       {"duration_ms", done.outcome.duration_us / 1000},
+                       {"layer", done.layer},
+                       {"layers_before", done.layers_before}});
+  }
+  return dump(Json{{"checkpoint", spec_.checkpoint}, {"layers", spec_.layers}, {"commands", all}});
+}
+
+// After the last of the commands that ran at once: what they changed is one layer, the last one's.
+void Keeper::checkpoint() {
+  asked_for_checkpoint_ = false;
+  const std::size_t layers_before = spec_.layers.size();
+  const auto sealed = seal();
+  if (!sealed) log_event("checkpoint.failed", {{"error", sealed.error().message}});
+  const bool changed = sealed && *sealed;
+  for (Done& done : std::exchange(ended_, {})) {
+    if (done.passing && !changed) continue;  // a look at a file is nothing to undo
+    done.layers_before = layers_before;
+    done.sessions_before = before_;
+    done_.push_back(std::move(done));
+  }
+  if (changed && !done_.empty()) done_.back().layer = spec_.layers.back();
+  if (done_.size() > kMostDone) done_.erase(done_.begin(), done_.end() - kMostDone);
+  before_ = heard_;
+}
+
+}  // namespace cove::keeper

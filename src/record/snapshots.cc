@@ -1,0 +1,234 @@
+#include "record/snapshots.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "os/remove_tree.h"
+#include "proto/guest.h"
+#include "record/files.h"
+#include "record/home.h"
+#include "record/json.h"
+#include "record/record.h"
+
+namespace cove::record {
+namespace {
+
+using Json = nlohmann::json;
+
+// Kept long enough that a layer which was sealed but is not written down yet cannot be taken for a leftover.
+constexpr std::int64_t kGraceSeconds = 60;
+
+Result<UniqueFd> open_folder(const char* name) {
+  COVE_TRY(const std::string path, home());
+  const std::string folder = path + "/" + name;
+  if (mkdir(folder.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + folder);
+  return open_private_directory(AT_FDCWD, folder, folder);
+}
+
+std::string to_json(const Snapshot& snapshot) {
+  return Json{{"version", 1},
+              {"tag", snapshot.tag},
+              {"sandbox", snapshot.sandbox},
+              {"backend", snapshot.backend},
+              {"image", snapshot.image},
+              {"cwd", snapshot.cwd},
+              {"layers", snapshot.layers},
+              {"created", snapshot.created_unix}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Snapshot> from_json(const std::string& tag, const std::string& text) {
+  const Json json = Json::parse(text, nullptr, false);
+  const auto damaged = [&] {
+    return fail(Errc::invalid, "snapshot " + tag + " is damaged: remove it with 'cove snapshot rm " + tag + "'");
+  };
+  if (!json.is_object() || !json.contains("layers") || !json["layers"].is_array()) return damaged();
+  Snapshot snapshot;
+  snapshot.tag = tag;
+  const auto word = [&](const char* key) {
+    return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : "";
+  };
+  snapshot.sandbox = word("sandbox");
+  snapshot.backend = word("backend");
+  snapshot.image = word("image");
+  snapshot.cwd = word("cwd");
+  if (json.contains("created") && json["created"].is_number_integer())
+    snapshot.created_unix = json["created"].get<std::int64_t>();
+  for (const Json& layer : json["layers"]) {
+    if (!layer.is_string() || !check_name(layer.get<std::string>())) return damaged();
+    snapshot.layers.push_back(layer.get<std::string>());
+  }
+  return snapshot;
+}
+
+// What may hold secrets of the sandbox's own making, in a file of its own.
+struct Inner {
+  std::vector<std::string> names, states, keys, values;
+  template <class Ar, class Self>
+  static void fields(Ar& ar, Self& s) {
+    ar(s.names, s.states, s.keys, s.values);
+  }
+};
+
+std::string encode_inner(const Snapshot& snapshot) {
+  Inner inner;
+  for (const auto& [name, state] : snapshot.sessions) inner.names.push_back(name), inner.states.push_back(state);
+  for (const auto& [key, value] : snapshot.env) inner.keys.push_back(key), inner.values.push_back(value);
+  return proto::encode(inner);
+}
+
+Result<void> decode_inner(const std::string& bytes, Snapshot& snapshot) {
+  COVE_TRY(const auto inner, proto::decode<Inner>(bytes));
+  if (inner.names.size() != inner.states.size() || inner.keys.size() != inner.values.size())
+    return fail(Errc::invalid, "snapshot " + snapshot.tag + " is damaged");
+  for (std::size_t i = 0; i < inner.names.size(); ++i) snapshot.sessions[inner.names[i]] = inner.states[i];
+  for (std::size_t i = 0; i < inner.keys.size(); ++i) snapshot.env.emplace_back(inner.keys[i], inner.values[i]);
+  return {};
+}
+
+Result<Snapshot> read_snapshot(int folder, const std::string& tag) {
+  COVE_TRY(const UniqueFd directory, open_private_directory(folder, tag, "snapshot " + tag));
+  COVE_TRY(const std::string text, read_file_at(directory.get(), "snapshot.json"));
+  COVE_TRY(Snapshot snapshot, from_json(tag, text));
+  const auto bytes = read_file_at(directory.get(), "sessions");
+  if (!bytes) return snapshot;
+  COVE_CHECK(decode_inner(*bytes, snapshot));
+  return snapshot;
+}
+
+std::string hex(std::size_t bytes) {
+  std::array<unsigned char, 16> random{};
+  if (getrandom(random.data(), bytes, 0) < 0) random[0] = static_cast<unsigned char>(getpid());
+  std::string text;
+  for (std::size_t i = 0; i < bytes; ++i) {
+    char pair[3];
+    std::snprintf(pair, sizeof(pair), "%02x", random[i]);
+    text += pair;
+  }
+  return text;
+}
+
+// Every layer that something stands on. A record that cannot be read may name any: then nothing is removed.
+Result<std::set<std::string>> layers_in_use() {
+  std::set<std::string> used;
+  COVE_TRY(const UniqueFd folder, open_folder("snapshots"));
+  COVE_TRY(const auto tags, os::names_in(folder.get()));
+  for (const std::string& tag : tags) {
+    if (tag.starts_with(".new-")) continue;
+    COVE_TRY(const Snapshot snapshot, read_snapshot(folder.get(), tag));
+    used.insert(snapshot.layers.begin(), snapshot.layers.end());
+  }
+  COVE_TRY(const UniqueFd sandboxes, open_sandboxes());
+  COVE_TRY(const auto names, os::names_in(sandboxes.get()));
+  for (const std::string& name : names) {
+    const UniqueFd directory(openat(sandboxes.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
+    if (!directory) continue;
+    const auto text = read_file_at(directory.get(), "spec.json");
+    if (!text && text.error().code == Errc::not_found) continue;
+    if (!text) return fail(text.error());
+    COVE_TRY(const StoredSpec stored, spec_from_json(*text));
+    used.insert(stored.spec.layers.begin(), stored.spec.layers.end());
+  }
+  return used;
+}
+
+}  // namespace
+
+Result<void> check_tag(const std::string& tag) {
+  const std::string plain = tag.starts_with('.') ? tag.substr(1) : tag;
+  if (check_name(plain)) return {};
+  return fail(Errc::invalid, "'" + tag +
+                                 "' cannot name a snapshot: use a-z, 0-9, '_', '.', '-', at most 63 of them, "
+                                 "beginning with a letter or digit");
+}
+
+Result<void> save_snapshot(const Snapshot& snapshot) {
+  COVE_CHECK(check_tag(snapshot.tag));
+  COVE_TRY(const UniqueFd folder, open_folder("snapshots"));
+  const std::string aside = ".new-" + hex(8);
+  if (mkdirat(folder.get(), aside.c_str(), 0700) < 0) return fail_errno("make snapshot " + snapshot.tag);
+  const auto give_up = [&](Error error) {
+    [[maybe_unused]] const auto removed = os::remove_tree_at(folder.get(), aside);
+    return fail(std::move(error).because("save snapshot " + snapshot.tag));
+  };
+  auto directory = open_private_directory(folder.get(), aside, "snapshot " + snapshot.tag);
+  if (!directory) return give_up(std::move(directory).error());
+  if (auto written = write_file_at(directory->get(), "snapshot.json", to_json(snapshot)); !written)
+    return give_up(std::move(written).error());
+  if (auto written = write_file_at(directory->get(), "sessions", encode_inner(snapshot)); !written)
+    return give_up(std::move(written).error());
+  if (renameat(folder.get(), aside.c_str(), folder.get(), snapshot.tag.c_str()) == 0) return {};
+  if (errno != EEXIST && errno != ENOTEMPTY) return give_up(errno_error(errno, "name it"));
+  return give_up({Errc::conflict, "there is one of that name; 'cove snapshot rm " + snapshot.tag + "' frees it"});
+}
+
+Result<Snapshot> find_snapshot(const std::string& tag) {
+  COVE_CHECK(check_tag(tag));
+  COVE_TRY(const UniqueFd folder, open_folder("snapshots"));
+  auto found = read_snapshot(folder.get(), tag);
+  if (found || found.error().code != Errc::not_found) return found;
+  std::string there;
+  COVE_TRY(const auto tags, os::names_in(folder.get()));
+  for (const std::string& other : tags) {
+    if (!other.starts_with('.') && there.size() < 200) there += (there.empty() ? "" : ", ") + other;
+  }
+  return fail(Errc::not_found, "there is no snapshot '" + tag + "'" +
+                                   (there.empty() ? ": 'cove snapshot NAME' makes one" : "; there are " + there));
+}
+
+Result<std::vector<Snapshot>> list_snapshots() {
+  COVE_TRY(const UniqueFd folder, open_folder("snapshots"));
+  COVE_TRY(const auto tags, os::names_in(folder.get()));
+  std::vector<Snapshot> all;
+  for (const std::string& tag : tags) {
+    if (tag.starts_with('.')) continue;
+    auto snapshot = read_snapshot(folder.get(), tag);
+    if (snapshot) all.push_back(std::move(*snapshot));
+  }
+  std::sort(all.begin(), all.end(), [](const Snapshot& a, const Snapshot& b) {
+    return std::pair(a.created_unix, a.tag) < std::pair(b.created_unix, b.tag);
+  });
+  return all;
+}
+
+Result<void> remove_snapshot(const std::string& tag) {
+  COVE_CHECK(check_tag(tag));
+  COVE_TRY(const UniqueFd folder, open_folder("snapshots"));
+  if (faccessat(folder.get(), tag.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) < 0) {
+    const auto found = find_snapshot(tag);
+    return found ? Result<void>() : fail(found.error());
+  }
+  return os::remove_tree_at(folder.get(), tag);
+}
+
+std::string new_layer_id() { return hex(12); }
+
+Result<std::size_t> clear_layers(const std::vector<std::string>& given_up) {
+  COVE_TRY(const UniqueFd folder, open_folder("layers"));
+  const UniqueFd turn(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!turn || flock(turn.get(), LOCK_EX | LOCK_NB) < 0) return std::size_t{0};  // somebody is at it
+  COVE_TRY(const auto names, os::names_in(folder.get()));
+  COVE_TRY(const auto used, layers_in_use());
+  std::size_t removed = 0;
+  for (const std::string& name : names) {
+    struct stat info{};
+    if (used.contains(name) || fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
+    const bool sure = std::find(given_up.begin(), given_up.end(), name) != given_up.end();
+    if (!sure && std::time(nullptr) - info.st_ctim.tv_sec < kGraceSeconds) continue;
+    COVE_CHECK(os::remove_mapped_tree_at(folder.get(), name));
+    ++removed;
+  }
+  return removed;
+}
+
+}  // namespace cove::record

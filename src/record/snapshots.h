@@ -1,0 +1,40 @@
+#pragma once
+
+// Saved states of sandboxes: $COVE_HOME/snapshots/TAG, with snapshot.json and the sessions. The files themselves are
+// sealed layers, $COVE_HOME/layers/ID, that snapshots and sandboxes share; what nobody names any more is removed by
+// clear_layers().
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace cove::record {
+
+using Sessions = std::map<std::string, std::string>;  // by name, what each needs to live on
+
+struct Snapshot {
+  std::string tag, sandbox, backend, image, cwd;
+  std::vector<std::string> layers;  // the lowest first
+  std::int64_t created_unix = 0;
+  Sessions sessions;
+  std::vector<std::pair<std::string, std::string>> env;  // of new sessions; forwarded values are not in it
+};
+
+// As a sandbox's name. One that begins with a dot is nobody's but ours, and not listed.
+Result<void> check_tag(const std::string& tag);
+
+// conflict: the tag is taken. Written aside and renamed: complete or not there.
+Result<void> save_snapshot(const Snapshot& snapshot);
+Result<Snapshot> find_snapshot(const std::string& tag);  // not_found names those that are there
+Result<std::vector<Snapshot>> list_snapshots();          // oldest first; without sessions
+Result<void> remove_snapshot(const std::string& tag);
+
+std::string new_layer_id();
+// Removes sealed layers that neither a snapshot nor a sandbox stands on; how many. One that is new may not be written
+// down yet and is left for later, unless it is among those that the caller has just given up.
+Result<std::size_t> clear_layers(const std::vector<std::string>& given_up = {});
+
+}  // namespace cove::record
