@@ -1,0 +1,102 @@
+#include "changes/merge.h"
+
+#include <sys/stat.h>
+
+#include "changes/test_trees.h"
+
+namespace cove::changes {
+namespace {
+
+class MergeLayers : public Trees {};
+
+TEST_F(MergeLayers, ShowTheSameAsTheKernelsOverlayForRandomLayers) {
+  COVE_NEEDS_OVERLAY();
+  std::vector<std::vector<std::string>> expected, merged;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    RandomLayers random(seed);
+    const std::string base = fresh("base"), above = fresh("above");
+    random.fill(base, false);
+    random.fill(above, true);
+    std::vector<std::string> layers;
+    for (int i = 2 + random.pick(3); i > 0; --i) {
+      layers.push_back(fresh("layer"));
+      random.fill(layers.back(), true);
+    }
+    const std::string one = base_ + "/merged" + std::to_string(seed);
+    const auto done = merge_layers(layers, one);
+    ASSERT_TRUE(done) << done.error().text();
+    layers.push_back(base);
+    expected.push_back(layers);
+    merged.push_back({one, base});
+    // Also with nothing below, and below another layer.
+    layers.pop_back();
+    layers.insert(layers.begin(), above);
+    expected.push_back(layers);
+    merged.push_back({above, one});
+  }
+  const auto want = kernel_views(expected), got = kernel_views(merged);
+  for (std::size_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i], want[i]) << "seed " << i / 2;
+}
+
+TEST_F(MergeLayers, ADirectoryOverAWhiteoutHidesWhatTheWhiteoutHid) {
+  write_text(base_ + "/one/d/new", "new");
+  whiteout(base_ + "/two/d");
+  ASSERT_TRUE(merge_layers({base_ + "/one", base_ + "/two"}, base_ + "/merged"));
+  char mark = 0;
+  EXPECT_EQ(getxattr((base_ + "/merged/d").c_str(), "user.overlay.opaque", &mark, 1), 1);
+  EXPECT_EQ(mark, 'y');
+}
+
+TEST_F(MergeLayers, FilesAreLinkedAndDirectoriesKeepWhatTheyHave) {
+  write_text(base_ + "/one/d/f", "text");
+  ASSERT_EQ(setxattr((base_ + "/one/d").c_str(), "user.note", "kept", 4, 0), 0);
+  ASSERT_EQ(chmod((base_ + "/one/d").c_str(), 01750), 0);
+  const timespec times[2] = {{.tv_sec = 1000, .tv_nsec = 5}, {.tv_sec = 2000, .tv_nsec = 7}};
+  ASSERT_EQ(utimensat(AT_FDCWD, (base_ + "/one/d").c_str(), times, 0), 0);
+  fs::create_directory(base_ + "/two");
+  ASSERT_TRUE(merge_layers({base_ + "/one", base_ + "/two"}, base_ + "/merged"));
+  struct stat from{}, to{};
+  ASSERT_EQ(stat((base_ + "/one/d/f").c_str(), &from), 0);
+  ASSERT_EQ(stat((base_ + "/merged/d/f").c_str(), &to), 0);
+  EXPECT_EQ(from.st_ino, to.st_ino);
+  ASSERT_EQ(stat((base_ + "/merged/d").c_str(), &to), 0);
+  EXPECT_EQ(to.st_mode & 07777U, 01750U);
+  EXPECT_EQ(to.st_mtim.tv_sec, 2000);
+  EXPECT_EQ(to.st_mtim.tv_nsec, 7);
+  char note[8]{};
+  EXPECT_EQ(getxattr((base_ + "/merged/d").c_str(), "user.note", note, sizeof(note)), 4);
+}
+
+TEST_F(MergeLayers, IntoSomethingThatIsThereIsRefused) {
+  const auto done = merge_layers({lower_, upper_}, host_);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::conflict);
+  fs::create_symlink("nowhere", base_ + "/link");
+  EXPECT_FALSE(merge_layers({lower_, upper_}, base_ + "/link"));
+}
+
+TEST_F(MergeLayers, AFailureLeavesNothing) {
+  write_text(lower_ + "/a", "a");
+  if (mkdir("/dev/shm/cove-merge-test", 0700) < 0 && errno != EEXIST) GTEST_SKIP() << "no other file system here";
+  struct stat here{}, there{};
+  ASSERT_EQ(stat(base_.c_str(), &here), 0);
+  ASSERT_EQ(stat("/dev/shm/cove-merge-test", &there), 0);
+  if (here.st_dev == there.st_dev) GTEST_SKIP() << "no other file system here";
+  const auto done = merge_layers({lower_}, "/dev/shm/cove-merge-test/into");
+  EXPECT_FALSE(done);
+  EXPECT_TRUE(fs::is_empty("/dev/shm/cove-merge-test"));
+  fs::remove_all("/dev/shm/cove-merge-test");
+}
+
+TEST_F(MergeLayers, ALayerThatIsALinkIntoAnotherDirectoryLeadsNowhere) {
+  fs::create_directory(base_ + "/outside");
+  write_text(base_ + "/outside/secret", "secret");
+  fs::create_directory_symlink(base_ + "/outside", upper_ + "/d");
+  write_text(lower_ + "/d/f", "f");
+  ASSERT_TRUE(merge_layers({upper_, lower_}, base_ + "/merged"));
+  EXPECT_TRUE(fs::is_symlink(base_ + "/merged/d"));
+  EXPECT_EQ(fs::hard_link_count(base_ + "/outside/secret"), 1U);
+}
+
+}  // namespace
+}  // namespace cove::changes
