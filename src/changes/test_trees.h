@@ -71,6 +71,15 @@ inline Tree tree_of(const std::string& root) {
   return tree;
 }
 
+// With the first difference only, as there may be thousands.
+inline void expect_same(const Tree& got, const Tree& want) {
+  for (const auto& [path, text] : want) {
+    const auto found = got.find(path);
+    ASSERT_EQ(found == got.end() ? "nothing" : found->second, text) << path;
+  }
+  for (const auto& [path, text] : got) ASSERT_TRUE(want.contains(path)) << path << " is " << text;
+}
+
 class Trees : public testing::Test {
  protected:
   void SetUp() override {
@@ -127,24 +136,26 @@ class Trees : public testing::Test {
   }
 
   // In such a child.
-  void mount_overlay(const std::vector<std::string>& lowers, const std::string& upper) const {
+  void mount_overlay(const std::vector<std::string>& lowers, const std::string& upper, const std::string& at) const {
     std::string data = "userxattr,lowerdir=";
     for (const std::string& lower : lowers) data += (data.ends_with('=') ? "" : ":") + lower;
     if (!upper.empty()) data += ",upperdir=" + upper + ",workdir=" + base_ + "/work";
-    if (mount("overlay", (base_ + "/mnt").c_str(), "overlay", 0, data.c_str()) < 0)
+    if (mount("overlay", at.c_str(), "overlay", 0, data.c_str()) < 0)
       throw std::system_error(errno, std::generic_category(), "mount overlay");
   }
 
-  // What the kernel shows of each chain of layers. All in one child: a mount namespace takes long to go.
+  // What the kernel shows of each chain of layers. All in one child, nothing unmounted: each unmounting takes long.
   std::vector<Tree> kernel_views(const std::vector<std::vector<std::string>>& chains) {
     const std::string answer = in_namespace([&] {
       std::string text = "trees";
+      int number = 0;
       for (std::vector<std::string> lowers : chains) {
         lowers.push_back(base_ + "/empty");
-        mount_overlay(lowers, "");
-        for (const auto& [path, value] : tree_of(base_ + "/mnt")) text += path + '\0' + value + '\0';
+        const std::string at = base_ + "/views/" + std::to_string(number++);
+        fs::create_directories(at);
+        mount_overlay(lowers, "", at);
+        for (const auto& [path, value] : tree_of(at)) text += path + '\0' + value + '\0';
         text += '\0';
-        umount2((base_ + "/mnt").c_str(), MNT_DETACH);
       }
       return text;
     });
@@ -167,7 +178,7 @@ class Trees : public testing::Test {
   // Why the kernel's overlay cannot be used here; "" if it can.
   std::string no_overlay() {
     const std::string answer = in_namespace([&] {
-      mount_overlay({lower_, base_ + "/empty"}, "");
+      mount_overlay({lower_, base_ + "/empty"}, "", base_ + "/mnt");
       return "fine";
     });
     return answer == "fine" ? "" : answer;
@@ -177,7 +188,7 @@ class Trees : public testing::Test {
   void run_inside(const std::string& script) { run_inside({lower_}, script); }
   void run_inside(const std::vector<std::string>& lowers, const std::string& script) {
     const std::string answer = in_namespace([&] {
-      mount_overlay(lowers, upper_);
+      mount_overlay(lowers, upper_, base_ + "/mnt");
       const std::string command = "cd " + base_ + "/mnt && set -e && " + script;
       return std::to_string(std::system(command.c_str()));
     });
@@ -214,6 +225,21 @@ class RandomLayers {
           break;
         default: break;
       }
+    }
+  }
+  // Many cases in one layer: a directory for each, so that one mount shows all of them.
+  void fill_cases(const std::string& layer, int count, bool marks) {
+    for (int i = 0; i < count; ++i) {
+      const std::string path = layer + "/" + std::to_string(i);
+      const int what = marks ? pick(10) : 9;
+      if (what == 0) continue;
+      if (what == 1) {
+        ASSERT_EQ(mknod(path.c_str(), S_IFCHR, makedev(0, 0)), 0);
+        continue;
+      }
+      fs::create_directory(path);
+      if (what == 2) opaque(path);
+      fill(path, marks);
     }
   }
   int pick(int count) { return static_cast<int>(random_() % static_cast<unsigned>(count)); }

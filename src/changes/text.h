@@ -30,7 +30,7 @@ Result<void> count_lines(const States& states, std::vector<Change>& changes, con
 // A patch in git's form, accepted by `patch -p1` and `git apply`: files with their contents, links, the executable bit;
 // created and removed ones against /dev/null. What a patch cannot say (binary and large files, other modes, special
 // files) is named in lines that both programs pass over. Directories appear by their files, as with git. `sink` gets
-// whole sections, in order.
+// whole sections, in order. A file in place of a directory, or the other way round, is beyond `patch`, not beyond git.
 using Sink = std::function<Result<void>(std::string_view)>;
 Result<void> write_patch(const States& states, const std::vector<Change>& changes, const Sink& sink,
                          const TextLimits& limits = {});
