@@ -11,7 +11,9 @@
 // out of DIR, unless `links` is set. All of that is listed as refused.
 // Not guaranteed: a change on the host that leaves a file's ctime as it was (a directory renamed into place, a change
 // in the very clock tick of `base`) is not seen; hard links and extended attributes of replaced host files are not
-// kept; a host file with several names that was deleted meanwhile comes back, as the kernel keeps no mark of it.
+// kept; a host file with several names that was deleted meanwhile comes back, as the kernel keeps no mark of it. A file
+// that was renamed and edited inside is a conflict if its new directory changed on the host: it may have been deleted
+// there.
 
 #include <sys/types.h>
 
@@ -38,7 +40,7 @@ struct ApplyOptions {
   bool partial = false;           // do what has no conflict
   bool links = false;             // bring links that are absolute or lead out of DIR, too
   std::optional<Owner> owner;     // of new files; the process's own by default. Replaced ones keep theirs.
-  timespec base{};                // when the copy began, by CLOCK_REALTIME_COARSE, which is a file's clock
+  timespec base{};                // when the copy began, by CLOCK_REALTIME
   std::vector<Written> already;   // what earlier applies returned
   std::uint64_t most_bytes = std::uint64_t{64} * (1ULL << 30);  // of one file; a larger one is refused
   std::uint64_t most_entries = 4'000'000;

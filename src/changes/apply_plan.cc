@@ -6,8 +6,8 @@
 #include <cerrno>
 #include <map>
 #include <set>
+#include <tuple>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "changes/beneath.h"
 #include "changes/contents.h"
@@ -28,11 +28,16 @@ struct Here {
   int inside = -1;  // the directories, lent
   int host = -1;    // -1: it is yet to be made
   const std::string& name;
+  bool hidden = false;  // the host's directory is not seen inside
 };
 
-// A file that is not on the host although the kernel copied it up: deleted there, or renamed inside.
+// What a renamed file keeps unless it was changed, too: its size and the time of its last change.
+using Identity = std::tuple<off_t, time_t, long>;
+Identity identity(const struct stat& info) { return {info.st_size, info.st_mtim.tv_sec, info.st_mtim.tv_nsec}; }
+
+// A file that the host has not, although it was copied up: deleted there, or renamed inside.
 struct Missing {
-  std::string path, origin;
+  Identity what;
   Step step;
 };
 
@@ -55,7 +60,8 @@ class Planner {
   }
 
  private:
-  enum class Host : unsigned char { there, to_be_made, blocked };
+  // Of a directory: `hidden` is there, but what is in it is not seen inside, as it or one above was made anew there.
+  enum class Host : unsigned char { there, hidden, to_be_made, blocked };
 
   void conflict(const std::string& path, std::string reason) {
     plan_.conflicts.push_back({.path = path, .reason = std::move(reason)});
@@ -95,7 +101,7 @@ class Planner {
     }
     if (!inside) return fail_errno("open the changed directory " + path);
     UniqueFd host;
-    if (state == Host::there) {
+    if (state == Host::there || state == Host::hidden) {
       host = open_beneath(host_, path, O_RDONLY | O_DIRECTORY, Mounts::stay);
       if (!host && errno == EXDEV) {
         refuse(path, "another file system is mounted there");
@@ -103,14 +109,16 @@ class Planner {
       }
       if (!host) return fail_errno("open the host's directory " + path);
     }
+    const bool hidden = state == Host::hidden || (!path.empty() && is_opaque(inside.get()));
     COVE_TRY(auto names, os::names_in(inside.get()));
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) {
       COVE_CHECK(count());
-      const Here here{.path = joined(path, name), .inside = inside.get(), .host = host.get(), .name = name};
+      const Here here{
+          .path = joined(path, name), .inside = inside.get(), .host = host.get(), .name = name, .hidden = hidden};
       COVE_CHECK(state == Host::blocked ? blocked_entry(here, work) : entry(here, work));
     }
-    if (host && is_opaque(inside.get()) && !path.empty()) return remove_others(path, names, host.get());
+    if (host && hidden) return remove_others(path, names, host.get());
     return {};
   }
 
@@ -167,7 +175,7 @@ class Planner {
     const mode_t mode = inside.st_mode & kModeBits;
     if (host && S_ISDIR(host->st_mode)) {
       keep_or_set_mode(here.path, mode, *host);
-      work.emplace_back(here.path, Host::there);
+      work.emplace_back(here.path, here.hidden ? Host::hidden : Host::there);
       return {};
     }
     const bool blocked = host ? changed_meanwhile(here.path, *host) : gone_from_host(here);
@@ -177,7 +185,7 @@ class Planner {
       return {};
     }
     if (blocked) return work.emplace_back(here.path, Host::blocked), Result<void>{};
-    if (host) goes(here.host, here.name);
+    if (host) going_.insert(identity(*host));
     if (auto bits = lost_bits(inside); !bits.empty() && globs_.match(here.path)) refuse(here.path, bits);
     plan_.makings.push_back({.kind = Step::Kind::make_directory, .path = here.path, .mode = mode, .seen = host});
     work.emplace_back(here.path, Host::to_be_made);
@@ -194,7 +202,7 @@ class Planner {
   bool gone_from_host(const Here& here) const {
     if (already_.contains(here.path)) return true;
     const UniqueFd fd(openat(here.inside, here.name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    return fd && here.host >= 0 && !origin_of(fd.get()).empty();
+    return fd && here.host >= 0 && was_copied_up(fd.get());
   }
 
   Result<void> changed_file(const Here& here, const struct stat& inside, const std::optional<struct stat>& host) {
@@ -206,7 +214,7 @@ class Planner {
       return {};
     }
     if (auto bits = lost_bits(inside); !bits.empty()) refuse(here.path, bits);
-    return put(here, std::move(step), origin_of(fd.get()));
+    return put(here, std::move(step), was_copied_up(fd.get()) ? &inside : nullptr);
   }
 
   static bool same_as_host(int fd, const struct stat& inside, const Here& here, const struct stat& host) {
@@ -226,17 +234,18 @@ class Planner {
     }
     if (!options_.links && leads_out(*target, depth))
       return refuse(here.path, "the link leads out of the directory, or may: " + *target), Result<void>{};
-    return put(here, {.kind = Step::Kind::link, .path = here.path, .seen = host, .target = std::move(*target)}, "");
+    return put(here, {.kind = Step::Kind::link, .path = here.path, .seen = host, .target = std::move(*target)},
+               nullptr);
   }
 
-  // A file or link in place of whatever the host has.
-  Result<void> put(const Here& here, Step step, const std::string& origin) {
+  // A file or link in place of whatever the host has. `copied_up` is the file inside if the host had it once.
+  Result<void> put(const Here& here, Step step, const struct stat* copied_up) {
     const auto host = step.seen;
     if (!host) {
       if (already_.contains(here.path)) {
         conflict(here.path, "it was brought to the host earlier and has been removed there since");
-      } else if (!origin.empty()) {
-        missing_.push_back({.path = here.path, .origin = origin, .step = std::move(step)});
+      } else if (copied_up != nullptr && changed_directory_of(here)) {
+        missing_.push_back({.what = identity(*copied_up), .step = std::move(step)});
       } else {
         plan_.makings.push_back(std::move(step));
       }
@@ -244,10 +253,11 @@ class Planner {
     }
     if (S_ISDIR(host->st_mode)) return put_over_directory(here, std::move(step));
     if (changed_meanwhile(here.path, *host)) {
-      conflict(here.path, origin.empty() ? "it is new or changed on both sides, with different contents" : kChanged);
+      conflict(here.path,
+               copied_up == nullptr ? "it is new or changed on both sides, with different contents" : kChanged);
       return {};
     }
-    goes(here.host, here.name);
+    going_.insert(identity(*host));
     plan_.makings.push_back(std::move(step));
     return {};
   }
@@ -276,7 +286,7 @@ class Planner {
   Result<bool> removal(const std::string& path, int directory, const std::string& name, Below below) {
     const auto info = look(directory, name);
     if (!info) return true;
-    if (!S_ISDIR(info->st_mode)) return remove_leaf(path, directory, name, *info, below);
+    if (!S_ISDIR(info->st_mode)) return remove_leaf(path, *info, below);
     std::vector<Level> levels{{.path = path}};
     while (true) {
       Level& level = levels.back();
@@ -318,27 +328,28 @@ class Planner {
       if (!info) continue;
       if (S_ISDIR(info->st_mode)) {
         levels.push_back({.path = joined(path, name)});
-      } else if (!remove_leaf(joined(path, name), fd.get(), name, *info, below)) {
+      } else if (!remove_leaf(joined(path, name), *info, below)) {
         levels[here].stays = true;
       }
     }
     return {};
   }
 
-  bool remove_leaf(const std::string& path, int directory, const std::string& name, const struct stat& info,
-                   Below below) {
+  bool remove_leaf(const std::string& path, const struct stat& info, Below below) {
     if (below == Below::as_asked && !globs_.match(path)) return false;
     if (changed_meanwhile(path, info)) {
       conflict(path, "it was removed inside, but changed on the host since the copy began");
       return false;
     }
-    goes(directory, name);
+    going_.insert(identity(info));
     plan_.removals.push_back({.kind = Step::Kind::unlink, .path = path, .seen = info});
     return true;
   }
 
-  void goes(int directory, const std::string& name) {
-    if (auto handle = handle_of(directory, name); !handle.empty()) going_.insert(std::move(handle));
+  // Where nothing was changed on the host, nothing was deleted.
+  bool changed_directory_of(const Here& here) const {
+    struct stat info{};
+    return here.host >= 0 && fstat(here.host, &info) == 0 && changed_meanwhile(parent_of(here.path), info);
   }
 
   // An empty directory has nothing in it that could tell its age, so its own time does.
@@ -358,10 +369,10 @@ class Planner {
   // Renamed inside: the file that it was is among those that go.
   void decide_missing() {
     for (Missing& missing : missing_) {
-      if (going_.contains(handle_in(missing.origin))) {
+      if (going_.contains(missing.what)) {
         plan_.makings.push_back(std::move(missing.step));
       } else {
-        conflict(missing.path, "it was removed on the host, but changed inside");
+        conflict(missing.step.path, "it was removed on the host, but changed inside");
       }
     }
   }
@@ -384,7 +395,7 @@ class Planner {
   const ApplyOptions& options_;
   std::unordered_map<std::string, const Written*> already_;
   std::map<std::string, bool> empty_;
-  std::unordered_set<std::string> going_;  // handles of host files that go
+  std::set<Identity> going_;  // host files that go
   std::vector<Missing> missing_;
   Plan plan_;
   std::uint64_t seen_ = 0;

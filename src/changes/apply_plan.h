@@ -40,11 +40,6 @@ bool leads_out(std::string_view target, std::size_t depth);
 std::string refusal(const std::string& path, const struct stat& info, const ApplyOptions& options);
 // Bits that are never brought: "" or a reason to list.
 std::string lost_bits(const struct stat& info);
-// The identity that an overlay's origin mark has of a host file; "" if the file system has none.
-std::string handle_of(int directory, const std::string& name);
-// The same, of an origin mark (beneath.h).
-std::string handle_in(const std::string& origin);
-
 Result<Plan> make_plan(int upper, int host, const Globs& globs, const ApplyOptions& options);
 
 }  // namespace cove::changes

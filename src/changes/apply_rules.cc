@@ -1,9 +1,6 @@
-#include <fcntl.h>
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "changes/apply_plan.h"
 
@@ -42,25 +39,6 @@ std::string lost_bits(const struct stat& info) {
   if (!user && !group) return "";
   return std::string("its ") + (user ? "setuid" : "setgid") + (user && group ? " and setgid bits are" : " bit is") +
          " not brought to the host";
-}
-
-// A mark is version, magic, length, flags, type, 16 bytes of file system, then the handle's bytes (struct ovl_fb in the
-// kernel's overlayfs.h).
-std::string handle_in(const std::string& origin) {
-  constexpr std::size_t kTypeAt = 1 + 4, kHandleAt = 1 + 21;  // behind our own "o"
-  if (origin.size() < kHandleAt) return "";
-  return origin.substr(kTypeAt, 1) + origin.substr(kHandleAt);
-}
-
-std::string handle_of(int directory, const std::string& name) {
-  constexpr unsigned kBytes = MAX_HANDLE_SZ;
-  alignas(file_handle) std::array<char, sizeof(file_handle) + kBytes> space{};
-  auto* handle = reinterpret_cast<file_handle*>(space.data());
-  handle->handle_bytes = kBytes;
-  int mount = 0;
-  if (name_to_handle_at(directory, name.c_str(), handle, &mount, 0) < 0 || handle->handle_bytes > kBytes) return "";
-  return std::string(1, static_cast<char>(handle->handle_type)) +
-         std::string(space.data() + sizeof(file_handle), handle->handle_bytes);
 }
 
 }  // namespace cove::changes

@@ -75,8 +75,11 @@ void describe(const Plan& plan, Applied& applied) {
   }
 }
 
-ApplyWriter::~ApplyWriter() {
+ApplyWriter::~ApplyWriter() { clear(); }
+
+void ApplyWriter::clear() {
   if (stage_) (void)os::remove_tree_at(host_, aside_);
+  stage_.reset();
 }
 
 Result<void> ApplyWriter::write_aside(Plan& plan) {
@@ -162,6 +165,7 @@ void ApplyWriter::put_in_place(const Plan& plan) {
       perform(mode);
     }
   }
+  clear();  // before the times of directories are taken down
   (void)syncfs(host_);
   remember();
 }

@@ -39,6 +39,7 @@ class ApplyWriter {
   bool put(int parent, const std::string& name, const Step& step);
   bool set_mode(int parent, const std::string& name, const Step& step);
   bool as_seen(int parent, const std::string& name, const Step& step) const;
+  void clear();
   void remember();
 
   int upper_, host_;

@@ -117,11 +117,6 @@ bool is_opaque(int directory) {
   return fgetxattr(directory, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
 }
 
-std::string origin_of(int fd) {
-  std::array<char, 256> value{};
-  const ssize_t n = fgetxattr(fd, "user.overlay.origin", value.data(), value.size());
-  if (n < 0) return {};
-  return "o" + std::string(value.data(), static_cast<std::size_t>(n));
-}
+bool was_copied_up(int fd) { return fgetxattr(fd, "user.overlay.origin", nullptr, 0) >= 0; }
 
 }  // namespace cove::changes

@@ -37,7 +37,8 @@ std::string name_of(std::string_view path);
 // As overlayfs with userxattr has it.
 bool is_whiteout(const struct stat& info);
 bool is_opaque(int directory);
-// Where the kernel copied it up from: "" if it did not, or cannot tell; otherwise "o" and the bytes of its mark.
-std::string origin_of(int fd);
+// Whether the kernel copied it up, so that the lower layer had it, under this name or another. The mark says no more:
+// it has no handle of the file where the overlay was mounted in a user namespace.
+bool was_copied_up(int fd);
 
 }  // namespace cove::changes
