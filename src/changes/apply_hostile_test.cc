@@ -1,13 +1,19 @@
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
 #include <csignal>
+#include <cstddef>
 #include <cstring>
 #include <ctime>
 
 #include "changes/apply.h"
 #include "changes/apply_plan.h"
+#include "changes/beneath.h"
 #include "changes/test_trees.h"
 
 namespace cove::changes {
@@ -169,6 +175,40 @@ TEST_F(ApplyHostile, AnotherFileSystemBelowTheDirectoryIsNotEntered) {
   });
   if (answer == "no tmpfs" || answer.starts_with("error: unshare")) GTEST_SKIP() << answer;
   EXPECT_EQ(answer, "another file system is mounted there");
+}
+
+// As on a kernel before 5.6, or below a filter that does not know the call.
+void forbid_openat2() {
+  sock_filter code[] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+                        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+                        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)};
+  const sock_fprog program{.len = 4, .filter = code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+    throw std::system_error(errno, std::generic_category(), "seccomp");
+}
+
+TEST_F(ApplyHostile, WithoutOpenat2NothingIsFollowedEither) {
+  write_text(base_ + "/outside/f", "outside");
+  fs::create_directory(host_ + "/mounted");
+  fs::create_directory_symlink(base_ + "/outside", host_ + "/link");
+  write_text(host_ + "/a/b/c/f", "old");
+  write_text(upper_ + "/a/b/c/f", "new");
+  write_text(upper_ + "/mounted/f", "new");
+  const std::string answer = in_namespace([&]() -> std::string {
+    if (mount("small", (host_ + "/mounted").c_str(), "tmpfs", 0, "size=64k") < 0) return "no tmpfs";
+    forbid_openat2();
+    const auto applied = apply(upper_, host_, options_);
+    if (!applied) return applied.error().text();
+    if (applied->refused.size() != 1 || applied->refused[0].path != "mounted") return "mounted was not refused";
+    const UniqueFd root(open(host_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (open_beneath(root.get(), "link/f", O_RDONLY) || open_beneath(root.get(), "link", O_RDONLY)) return "followed";
+    if (open_beneath(root.get(), "a/../a", O_RDONLY) || open_beneath(root.get(), "/etc", O_RDONLY)) return "left";
+    return "fine";
+  });
+  if (answer == "no tmpfs" || answer.starts_with("error: ")) GTEST_SKIP() << answer;
+  EXPECT_EQ(answer, "fine");
+  EXPECT_EQ(read_text(host_ + "/a/b/c/f"), "new");
 }
 
 // Killed at some moment, wherever that is: each file is the old one or the new one.
