@@ -145,7 +145,6 @@ TEST_F(ApplyHostile, AHugeSparseFileIsRefused) {
 }
 
 TEST_F(ApplyHostile, AFullDiskLeavesTheHostAsItWas) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can mount a small file system";
   write_text(upper_ + "/a", "new");
   write_text(upper_ + "/b", std::string(200'000, 'x'));
   whiteout(upper_ + "/c");
@@ -158,7 +157,7 @@ TEST_F(ApplyHostile, AFullDiskLeavesTheHostAsItWas) {
     if (applied) return "it worked";
     return tree_of(host_) == before ? applied.error().text() : "the host has changed";
   });
-  if (answer == "no tmpfs") GTEST_SKIP() << answer;
+  if (answer == "no tmpfs" || answer.starts_with("error: unshare")) GTEST_SKIP() << answer;
   EXPECT_TRUE(answer.starts_with("busy: apply to ")) << answer;
   EXPECT_NE(answer.find("where nothing was changed: write b aside"), std::string::npos) << answer;
 }

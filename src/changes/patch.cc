@@ -44,7 +44,7 @@ std::string differ(const Change& change, const Version& before, const Version& a
 }
 
 std::string hunks(const Change& change, const Version& before, const Version& after) {
-  const std::string text = unified(before.text, after.text);
+  std::string text = unified(before.text, after.text);
   if (text.empty()) return text;
   return "--- " + (before.there ? header_name("a/" + change.path) : "/dev/null") + "\n+++ " +
          (after.there ? header_name("b/" + change.path) : "/dev/null") + "\n" + text;

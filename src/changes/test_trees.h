@@ -118,8 +118,8 @@ class Trees : public testing::Test {
         if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
           throw std::system_error(errno, std::generic_category(), "unshare");
         std::ofstream("/proc/self/setgroups") << "deny";
-        std::ofstream("/proc/self/uid_map") << "0 " + uid + " 1";
-        std::ofstream("/proc/self/gid_map") << "0 " + gid + " 1";
+        std::ofstream("/proc/self/uid_map") << uid + " " + uid + " 1";
+        std::ofstream("/proc/self/gid_map") << gid + " " + gid + " 1";
         answer = what();
       } catch (const std::exception& error) {
         answer = std::string("error: ") + error.what();
