@@ -104,7 +104,7 @@ std::vector<Section> sections_of(const std::vector<Change>& changes) {
   return sections;
 }
 
-Result<std::string> text_of(Versions& versions, const Section& section) {
+Result<std::string> text_of(Versions& versions, const Section& section, const std::string& below) {
   const Change& change = *section.change;
   const Kind kind = section.part == Part::going ? change.kind_before : change.kind;
   if (kind == Kind::directory) return "";
@@ -116,8 +116,10 @@ Result<std::string> text_of(Versions& versions, const Section& section) {
   if (section.part != Part::going) {
     COVE_TRY(after, versions.after(change));
   }
-  if (!before.there) return created(change, after);
-  return after.there ? modified(change, before, after) : deleted(change, before);
+  Change named = change;
+  named.path = below + change.path;
+  if (!before.there) return created(named, after);
+  return after.there ? modified(named, before, after) : deleted(named, before);
 }
 
 }  // namespace
@@ -126,7 +128,7 @@ Result<void> write_patch(const States& states, const std::vector<Change>& change
                          const TextLimits& limits) {
   COVE_TRY(auto versions, Versions::open(states, limits));
   for (const Section& section : sections_of(changes)) {
-    COVE_TRY(const auto text, text_of(versions, section));
+    COVE_TRY(const auto text, text_of(versions, section, states.below));
     if (!text.empty()) COVE_CHECK(sink(text));
   }
   return {};

@@ -17,6 +17,7 @@ namespace cove::changes {
 struct States {
   View lower;
   std::vector<std::string> uppers;
+  std::string below = {};  // a directory, with its slash, that names in a patch begin with
 };
 
 struct TextLimits {

@@ -29,7 +29,8 @@ const Command* find_command(std::string_view name);
 
 inline constexpr int kUsageError = 2, kOwnError = 125;
 
-extern const Command kAttach, kCompletion, kCp, kCreate, kDoctor, kExec, kGc, kInspect, kKeeper, kKill, kLogs, kLs, kPs,
-    kRm, kRun, kSelftest, kSh, kShell, kStart, kStop, kVersion;
+extern const Command kApply, kAttach, kBisect, kCheckpoint, kCompletion, kCp, kCreate, kDiff, kDoctor, kExec, kFork,
+    kGc, kHistory, kInspect, kKeeper, kKill, kLogs, kLs, kPs, kRestore, kRm, kRun, kSelftest, kSh, kShell, kSnapshot,
+    kSnapshots, kStart, kStop, kUndo, kVersion;
 
 }  // namespace cove::cli

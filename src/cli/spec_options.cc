@@ -6,6 +6,7 @@
 #include "cli/print.h"
 #include "cli/settings.h"
 #include "policy/env.h"
+#include "record/snapshots.h"
 
 namespace cove::cli {
 namespace {
@@ -45,6 +46,8 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.texts("--forward-env", options.forward_env, "K", "Forward a variable of this environment by its name");
   arguments.texts("--volume", options.volumes, "HOST:INSIDE[:ro]", "Show a host directory inside");
   arguments.texts("--require", options.require, "WALL", "What 'auto' must find: fs-read, fs-write, net, pid, memory");
+  arguments.text("--from", options.from, "TAG", "Begin as a snapshot: its files, its sessions");
+  arguments.flag("--checkpoint", options.checkpoint, "Each command that changes files can be undone: 'cove undo'");
   arguments.flag("--prove", options.prove, "Try its walls before it is used; the report is in 'cove inspect'");
   arguments.text("-w,--cwd", options.cwd, "DIR", "Where sessions start");
   arguments.flag("--persistent", options.persistent, "Keep files and sessions over stop, start and a reboot");
@@ -59,13 +62,19 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
     if (given != options.settings.end()) COVE_CHECK(setting.set(spec, given->second));
   }
   spec.require = options.require;
+  if (!options.from.empty() && spec.backend == "auto") {
+    COVE_TRY(const auto snapshot, record::find_snapshot(options.from));
+    spec.backend = snapshot.backend;
+  }
   COVE_CHECK(settle_backend(spec));
   spec.volumes = options.volumes;
   spec.persistent = options.persistent;
   spec.login = !options.no_login;
+  spec.from = options.from;
+  spec.checkpoint = options.checkpoint;
   if (!options.cwd.empty())
     spec.cwd = absolute(options.cwd);
-  else
+  else if (options.from.empty())
     spec.cwd = spec.backend == "local" ? current_directory() : "/workspace";
   COVE_CHECK(policy::fill_env(spec, {.set = options.env, .forward = options.forward_env}, policy::host_env()));
   return spec;

@@ -11,7 +11,8 @@ namespace cove::cli {
 struct SpecOptions {
   std::map<std::string, std::string> settings;  // by key; checked when parsed
   std::vector<std::string> env, forward_env, volumes, require;
-  std::string cwd;
+  std::string cwd, from;
+  bool checkpoint = false;
   bool prove = false, persistent = false, no_login = false;
 };
 

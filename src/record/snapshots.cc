@@ -216,14 +216,16 @@ std::string new_layer_id() { return hex(12); }
 Result<std::size_t> clear_layers(const std::vector<std::string>& given_up) {
   COVE_TRY(const UniqueFd folder, open_folder("layers"));
   const UniqueFd turn(openat(folder.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!turn || flock(turn.get(), LOCK_EX | LOCK_NB) < 0) return std::size_t{0};  // somebody is at it
+  if (!turn || flock(turn.get(), LOCK_EX) < 0) return fail_errno("lock the layers");
   COVE_TRY(const auto names, os::names_in(folder.get()));
   COVE_TRY(const auto used, layers_in_use());
   std::size_t removed = 0;
   for (const std::string& name : names) {
     struct stat info{};
-    if (used.contains(name) || fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
-    const bool sure = std::find(given_up.begin(), given_up.end(), name) != given_up.end();
+    // ID.16 is of ID's chain.
+    const std::string id = name.substr(0, name.find('.'));
+    if (used.contains(id) || fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
+    const bool sure = std::find(given_up.begin(), given_up.end(), id) != given_up.end();
     if (!sure && std::time(nullptr) - info.st_ctim.tv_sec < kGraceSeconds) continue;
     COVE_CHECK(os::remove_mapped_tree_at(folder.get(), name));
     ++removed;

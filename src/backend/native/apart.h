@@ -26,7 +26,7 @@ class Apart {
   void* argument_ = nullptr;
   std::atomic<std::uint32_t> over_{1};
   int result_ = 0;
-  alignas(64) std::array<char, 16384> stack_;
+  alignas(64) std::array<char, 65536> stack_;
 };
 
 }  // namespace cove::native

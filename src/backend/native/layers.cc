@@ -6,8 +6,10 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <set>
 
 #include "backend/native/host_image.h"
+#include "changes/merge.h"
 #include "os/remove_tree.h"
 
 namespace cove::native {
@@ -26,25 +28,48 @@ Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const os::Users
   return std::vector<Layer>{{.name = "root", .target = ".", .lowers = {spec.image}, .upper = "", .work = ""}};
 }
 
+// How many sealed layers are merged into one.
+constexpr std::size_t kSmallBlock = 16, kLargeBlock = 256;
+
+std::string block_name(const std::string& last, std::size_t length) { return last + "." + std::to_string(length); }
+
 bool is_directory(const std::string& path) {
   struct stat info{};
   return lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// The last sealed is the topmost. One without changes of this overlay has no directory for it.
-Result<void> put_sealed_upon(const SandboxSpec& spec, std::vector<Layer>& layers) {
+// A chain of sealed layers, taken as the largest blocks that are merged already. A layer always stands on the same
+// ones, so its id and a block's length name the block.
+std::vector<std::string> blocks_of(const std::string& sealed, const std::vector<std::string>& chain, Blocks blocks) {
+  std::vector<std::string> taken;
+  for (std::size_t at = 0; at < chain.size();) {
+    std::size_t length = 1;
+    for (const std::size_t longer : {kLargeBlock, kSmallBlock}) {
+      if (blocks == Blocks::single || at % longer != 0 || at + longer > chain.size()) continue;
+      if (!is_directory(sealed + block_name(chain[at + longer - 1], longer))) continue;
+      length = longer;
+      break;
+    }
+    taken.push_back(length == 1 ? chain[at] : block_name(chain[at + length - 1], length));
+    at += length;
+  }
+  return taken;
+}
+
+// The last sealed is the topmost. One without changes of an overlay has no directory for it.
+Result<void> put_sealed_upon(const SandboxSpec& spec, std::vector<Layer>& layers, Blocks blocks) {
   const std::string sealed = home_of(spec) + "/layers/";
+  const auto chain = blocks_of(sealed, spec.layers, blocks);
   for (Layer& layer : layers) {
     std::vector<std::string> above;
-    for (auto id = spec.layers.rbegin(); id != spec.layers.rend(); ++id) {
+    for (auto id = chain.rbegin(); id != chain.rend(); ++id) {
       const std::string path = sealed + *id + "/" + layer.name;
       if (is_directory(path)) above.push_back(path);
     }
     layer.lowers.insert(layer.lowers.begin(), above.begin(), above.end());
-    if (layer.lowers.size() > kMostLowers)
-      return fail(Errc::unsupported, "the sandbox stands on " + std::to_string(layer.lowers.size()) +
-                                         " layers; the most that can be shown as one are " +
-                                         std::to_string(kMostLowers));
+    if (blocks == Blocks::merged && layer.lowers.size() > kMostLowers)
+      return fail(Errc::busy, "the sandbox stands on " + std::to_string(layer.lowers.size()) +
+                                  " layers, more than can be shown as one, until they are merged");
   }
   return {};
 }
@@ -87,9 +112,9 @@ bool is_empty(const std::string& directory) {
 
 std::string home_of(const SandboxSpec& spec) { return fs::path(spec.directory).parent_path().parent_path().string(); }
 
-Result<std::vector<Layer>> find_layers(const SandboxSpec& spec, const os::Users& users) {
+Result<std::vector<Layer>> find_layers(const SandboxSpec& spec, const os::Users& users, Blocks blocks) {
   COVE_TRY(auto layers, image_layers(spec, users));
-  COVE_CHECK(put_sealed_upon(spec, layers));
+  COVE_CHECK(put_sealed_upon(spec, layers, blocks));
   name_own(spec, layers);
   return layers;
 }
@@ -98,6 +123,35 @@ Result<std::vector<Layer>> make_layers(const SandboxSpec& spec, const os::Users&
   COVE_TRY(auto layers, find_layers(spec, users));
   if (spec.disk_bytes == 0) COVE_CHECK(make_own(spec, users, layers));
   return layers;
+}
+
+Result<void> merge_sealed(const SandboxSpec& spec) {
+  const std::string sealed = home_of(spec) + "/layers/";
+  const auto& chain = spec.layers;
+  for (const std::size_t length : {kSmallBlock, kLargeBlock}) {
+    if (chain.empty() || chain.size() % length != 0) continue;
+    SandboxSpec part = spec;
+    part.layers.assign(chain.end() - static_cast<std::ptrdiff_t>(length), chain.end());
+    const std::string into = sealed + block_name(chain.back(), length), aside = into + ".new";
+    if (is_directory(into)) continue;
+    COVE_CHECK(os::remove_tree(aside));
+    if (mkdir(aside.c_str(), 0700) < 0) return fail_errno("make " + aside);
+    const auto ids = blocks_of(sealed, part.layers, length == kSmallBlock ? Blocks::single : Blocks::merged);
+    std::error_code error;
+    std::set<std::string> names;
+    for (const std::string& id : ids) {
+      for (const auto& entry : fs::directory_iterator(sealed + id, error)) names.insert(entry.path().filename());
+    }
+    for (const std::string& name : names) {
+      std::vector<std::string> trees;
+      for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+        if (is_directory(sealed + *id + "/" + name)) trees.push_back(sealed + *id + "/" + name);
+      }
+      COVE_CHECK(changes::merge_layers(trees, aside + "/" + name));
+    }
+    if (rename(aside.c_str(), into.c_str()) < 0) return fail_errno("name " + into);
+  }
+  return {};
 }
 
 Result<void> LayerChange::move(const std::string& from, const std::string& to, bool remove) {
@@ -119,6 +173,8 @@ Result<void> LayerChange::renew(const Layer& layer, const os::Users& users) {
 Result<LayerChange> LayerChange::seal(const SandboxSpec& spec, const os::Users& users, const std::vector<Layer>& now,
                                       const std::string& id) {
   LayerChange change;
+  SandboxSpec next = spec;
+  next.layers.push_back(id);
   change.layers_ = now;
   const std::string all = home_of(spec) + "/layers", sealed = all + "/" + id;
   for (std::size_t i = 0; i < now.size(); ++i) {
@@ -132,13 +188,12 @@ Result<LayerChange> LayerChange::seal(const SandboxSpec& spec, const os::Users& 
     Layer& layer = change.layers_[i];
     struct stat before{};
     if (stat(layer.upper.c_str(), &before) < 0) return fail_errno("look at " + layer.upper);
-    if (layer.lowers.size() >= kMostLowers)
-      return fail(Errc::busy, "the sandbox stands on too many layers to seal another one");
     COVE_CHECK(change.move(layer.upper, sealed + "/" + layer.name, false));
     COVE_CHECK(change.renew(layer, users));
     if (chmod(layer.upper.c_str(), before.st_mode & 07777) < 0) return fail_errno("set the mode of " + layer.upper);
-    layer.lowers.insert(layer.lowers.begin(), sealed + "/" + layer.name);
   }
+  COVE_TRY(const auto found, find_layers(next, users));
+  for (const std::size_t i : change.changed_) change.layers_[i].lowers = found[i].lowers;
   return change;
 }
 

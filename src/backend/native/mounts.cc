@@ -170,8 +170,8 @@ int make_layer(const Layer& layer, const Scene::LayerFds& fds) {
     }
     return true;
   };
-  const bool made = set("userxattr", nullptr) && set_lowers() && set("upperdir", upper.bytes.data()) &&
-                    set("workdir", work.bytes.data()) &&
+  const bool made = set("source", "overlay") && set("userxattr", nullptr) && set_lowers() &&
+                    set("upperdir", upper.bytes.data()) && set("workdir", work.bytes.data()) &&
                     syscall(SYS_fsconfig, context, FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) == 0;
   const int mount =
       made ? static_cast<int>(syscall(SYS_fsmount, context, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV))

@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -44,6 +45,17 @@ Result<SocketPair> make_pair(const char* what) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno(what);
   return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+// Nobody's child, so that nobody waits for it.
+void merge_in_background(const SandboxSpec& spec) {
+  const pid_t child = fork();
+  if (child == 0) {
+    if (fork() == 0) [[maybe_unused]]
+      const auto merged = merge_sealed(spec);
+    _exit(0);
+  }
+  if (child > 0) waitpid(child, nullptr, 0);
 }
 
 class NativePlace final : public Place {
@@ -85,6 +97,7 @@ class NativePlace final : public Place {
     if (change.changed().empty()) return false;
     COVE_CHECK(exchange(change, deadline));
     spec_.layers.push_back(id);
+    if (spec_.layers.size() % 16 == 0) merge_in_background(spec_);
     return true;
   }
   Result<void> rewind(const std::vector<std::string>& layers, Deadline deadline) override {

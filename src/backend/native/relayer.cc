@@ -92,13 +92,15 @@ class Mover {
     users_ns_ = open_namespace(guest_, "user");
     mounts_ns_ = open_namespace(guest_, "mnt");
     places_ = mounts_on_root(os::read_text("/proc/" + std::to_string(guest_) + "/mountinfo"));
-    return users_ns_ && mounts_ns_ && open_layers(plan_, scene_);
+    return users_ns_ && mounts_ns_;
   }
 
-  // In a copy of the host's mounts: the descriptors of the layers have names there, inside they have not.
+  // In a copy of the host's mounts, where the layers have names, and opened there, because an overlay takes only what
+  // is of its maker's mounts; but still as the caller: the directories on the way are private.
   bool enter_users() {
     at_ = At::namespaces;
-    return setns(users_ns_.get(), CLONE_NEWUSER) == 0 && become_root(users_) && unshare(CLONE_NEWNS) == 0;
+    return setns(users_ns_.get(), CLONE_NEWUSER) == 0 && unshare(CLONE_NEWNS) == 0 && open_layers(plan_, scene_) &&
+           become_root(users_);
   }
 
   bool make_overlays() {

@@ -1,0 +1,57 @@
+#include "cli/arguments.h"
+#include "cli/print.h"
+#include "cli/text.h"
+#include "client/cove.h"
+
+namespace cove::cli {
+namespace {
+
+struct Options {
+  std::string name, count;
+  bool json = false;
+};
+
+void define(Arguments& arguments, Options& options) {
+  arguments.text("-n", options.count, "N", "How many; 1 if it is not given");
+  arguments.flag("--json", options.json, "Print a JSON array of names");
+  arguments.positional("NAME", options.name, Need::required, "The sandbox to copy");
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  const auto count = parse_count(options.count.empty() ? "1" : options.count);
+  if (!count || *count > 10'000) return arguments.usage_error("-n is a whole number above zero");
+  auto sandbox = Sandbox::open(options.name);
+  if (!sandbox) return report(sandbox.error());
+  const auto forks = sandbox->fork(*count);
+  if (!forks) return report(forks.error());
+  std::string names;
+  for (const Sandbox& fork : *forks) {
+    if (options.json)
+      names += (names.empty() ? "" : ", ") + json_quote(fork.name());
+    else
+      print(fork.name() + "\n");
+  }
+  if (options.json) print("[" + names + "]\n");
+  return 0;
+}
+
+}  // namespace
+
+const Command kFork{
+    .name = "fork",
+    .usage = "NAME [-n N]",
+    .summary = "Copies of a sandbox's files and sessions that go their own ways",
+    .examples = "  cove fork t\n  for f in $(cove fork t -n 4); do cove sh $f './try'; done",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli

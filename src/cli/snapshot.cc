@@ -1,0 +1,77 @@
+#include <ctime>
+#include "cli/arguments.h"
+#include "cli/print.h"
+#include "cli/text.h"
+#include "client/cove.h"
+
+#include "record/snapshots.h"
+
+namespace cove::cli {
+namespace {
+
+struct Options {
+  std::vector<std::string> words;
+  bool json = false;
+};
+
+void define(Arguments& arguments, Options& options) {
+  arguments.flag("--json", options.json, "Print a JSON object");
+  arguments.positionals("NAME [TAG]", options.words, "The sandbox, and how to call the snapshot; or 'rm' and tags");
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+int remove(const std::vector<std::string>& tags) {
+  int code = 0;
+  std::vector<std::string> given_up;
+  for (const std::string& tag : tags) {
+    if (const auto snapshot = record::find_snapshot(tag))
+      given_up.insert(given_up.end(), snapshot->layers.begin(), snapshot->layers.end());
+    if (const auto removed = record::remove_snapshot(tag); !removed) code = report(removed.error());
+  }
+  if (const auto cleared = record::clear_layers(given_up); !cleared) code = report(cleared.error());
+  return code;
+}
+
+// "t-20260131-235959".
+std::string made_up(const std::string& name) {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof(text), "-%Y%m%d-%H%M%S", &parts);
+  return name.substr(0, 40) + text;
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  if (options.words.size() > 1 && options.words[0] == "rm")
+    return remove({options.words.begin() + 1, options.words.end()});
+  if (options.words.empty() || options.words.size() > 2)
+    return arguments.usage_error("give the sandbox's name and perhaps a tag, or 'rm' and tags");
+  auto sandbox = Sandbox::open(options.words[0]);
+  if (!sandbox) return report(sandbox.error());
+  const std::string tag = options.words.size() == 2 ? options.words[1] : made_up(options.words[0]);
+  const auto made = sandbox->snapshot(tag);
+  if (!made) return report(made.error());
+  print(options.json ? *made + "\n" : tag + "\n");
+  return 0;
+}
+
+}  // namespace
+
+const Command kSnapshot{
+    .name = "snapshot",
+    .usage = "NAME [TAG] | rm TAG...",
+    .summary = "Save a sandbox's files and sessions; prints the tag",
+    .examples = "  cove snapshot t before\n  cove create --from before u\n  cove snapshot rm before",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli

@@ -1,0 +1,50 @@
+#include "cli/arguments.h"
+#include "cli/print.h"
+#include "cli/text.h"
+#include "client/cove.h"
+
+namespace cove::cli {
+namespace {
+
+struct Options {
+  std::string name, number;
+  std::uint32_t count = 1;
+};
+
+void define(Arguments& arguments, Options& options) {
+  arguments.positional("NAME", options.name, Need::required, "The sandbox");
+  arguments.positional("N", options.number, Need::optional, "How many commands; 1 if it is not given");
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  if (!options.number.empty()) {
+    const auto count = parse_count(options.number);
+    if (!count || *count > 1'000'000) return arguments.usage_error("N is a whole number above zero");
+    options.count = static_cast<std::uint32_t>(*count);
+  }
+  auto sandbox = Sandbox::open(options.name);
+  if (!sandbox) return report(sandbox.error());
+  if (const auto done = sandbox->undo(options.count); !done) return report(done.error());
+  return 0;
+}
+
+}  // namespace
+
+const Command kUndo{
+    .name = "undo",
+    .usage = "NAME [N]",
+    .summary = "Take files and sessions back to before the last N commands",
+    .examples = "  cove create --checkpoint t\n  cove sh t 'rm -rf src'\n  cove undo t",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::cli
