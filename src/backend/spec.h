@@ -19,7 +19,8 @@ struct SandboxSpec {
   std::vector<std::pair<std::string, std::string>>
       env;                                       // the final environment: base, -e and forwarded, already filtered
   std::vector<std::string> env_names_forwarded;  // their values are never written to disk
-  std::vector<std::string> volumes;              // HOST:INSIDE[:ro]
+  std::vector<std::string> volumes;              // HOST:INSIDE[:ro|:cow]
+  std::int64_t copies_began_ns = 0;              // of volumes shown as a copy: when, by the clock of files
   double cpus = 0;
   std::uint64_t memory_bytes = 0, disk_bytes = 0;
   std::uint32_t pids = 0;

@@ -85,6 +85,8 @@ void Keeper::finish() {
   const auto destroyed = place_->destroy(Deadline::after(fate_.orderly ? 10s : 1s));
   if (!destroyed) log_event("place.not_destroyed", {{"error", destroyed.error().message}});
   const auto settled = settle_record();
+  if (!spec_.layers.empty()) [[maybe_unused]]
+    const auto cleared = record::clear_layers(spec_.layers);
   for (ClientSession* waiter : stop_waiters_) {
     if (!destroyed)
       waiter->answer_error(destroyed.error());
@@ -95,8 +97,6 @@ void Keeper::finish() {
   }
   flush_clients(Deadline::after(1s));
   log_event("sandbox.ended", {{"sandbox", record_.name()}, {"why", fate_.why}});
-  if (!spec_.layers.empty()) [[maybe_unused]]
-    const auto cleared = record::clear_layers(spec_.layers);
   record::sweep();
 }
 

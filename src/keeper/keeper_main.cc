@@ -85,6 +85,12 @@ void answer(int socket, proto::ClientType type, std::string_view payload) {
   [[maybe_unused]] const auto n = send(socket, out.view().data(), out.size(), MSG_NOSIGNAL);
 }
 
+std::int64_t now_ns() {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return std::int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
+}
+
 // The stored spec of a stopped sandbox, with the values that are never stored taken from the request.
 Result<SandboxSpec> restarted_spec(const record::Record& record, const SandboxSpec& asked) {
   COVE_TRY(SandboxSpec spec, record.spec());
@@ -139,6 +145,7 @@ Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, Uniq
     COVE_TRY(const Choice choice, choose_backend(spec.require, Deadline::after(30s)));
     spec.backend = choice.backend->name();
   }
+  if (spec.copies_began_ns == 0) spec.copies_began_ns = now_ns();
   COVE_TRY(record::Record record, take_record(request, spec));
   auto keeper = start_in(record, spec, std::move(lifetime));
   if (keeper) return keeper;

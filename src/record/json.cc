@@ -95,6 +95,7 @@ std::string spec_to_json(const SandboxSpec& spec, std::int64_t created_unix) {
                    {"env", env_to_json(spec)},
                    {"forwarded", spec.env_names_forwarded},
                    {"volumes", spec.volumes},
+                   {"copies_began_ns", spec.copies_began_ns},
                    {"cpus", spec.cpus},
                    {"memory_bytes", spec.memory_bytes},
                    {"disk_bytes", spec.disk_bytes},
@@ -119,6 +120,7 @@ Result<StoredSpec> spec_from_json(std::string_view text) {
   spec.backend = get<std::string>(json, "backend", "");
   spec.image = get<std::string>(json, "image", "");
   spec.layers = get_strings(json, "layers");
+  spec.copies_began_ns = get<std::int64_t>(json, "copies_began_ns", 0);
   spec.checkpoint = get(json, "checkpoint", false);
   spec.net = get<std::string>(json, "net", "");
   spec.cwd = get<std::string>(json, "cwd", "");

@@ -94,7 +94,7 @@ struct Step {
 };
 
 constexpr const char* kNoRemedy = "";
-constexpr std::array<Step, 22> kSteps{{
+constexpr std::array<Step, 23> kSteps{{
     {"begin its network", begin_network, kNoRemedy},
     {"open the layers of its root", open_layers, "the image, cove-guest and COVE_HOME must be readable by this user"},
     {"open its volumes", open_volumes, "a volume's path must be there, be a directory or file and hold no symlinks"},
@@ -102,6 +102,7 @@ constexpr std::array<Step, 22> kSteps{{
     {"become root inside", become_root, kNoRemedy},
     {"tie its life to the keeper's", die_with_keeper, kNoRemedy},
     {"detach its mounts", detach_mounts, kNoRemedy},
+    {"open the volumes to copy", open_copies, kNoRemedy},
     {"begin its layers", begin_layers, kNoRemedy},
     {"mount its root", mount_layers,
      "COVE_HOME must be on a file system that an overlay can write to (ext4, xfs, btrfs or tmpfs)"},
@@ -140,7 +141,7 @@ Error explain(const StepFailure& failure, const Plan& plan) {
   if (step >= kSteps.size()) return {Errc::internal, "the sandbox's first process failed in a way that it cannot say"};
   std::string what = kSteps[step].what;
   const auto at = static_cast<std::size_t>(failure.detail);
-  if (kSteps[step].act == mount_volumes || kSteps[step].act == open_volumes) {
+  if (kSteps[step].act == mount_volumes || kSteps[step].act == open_volumes || kSteps[step].act == open_copies) {
     if (failure.detail >= 0 && at < plan.volumes.size())
       what += " (" + plan.volumes[at].source + " at " + plan.volumes[at].target + ")";
   } else if (failure.detail >= 0 && at < plan.layers.size()) {

@@ -223,10 +223,14 @@ Result<std::string> ensure_built(const std::string& images, uid_t owner, gid_t g
 
 Result<std::vector<Layer>> host_layers(const std::string& images, uid_t owner, gid_t group) {
   COVE_TRY(const std::string image, ensure_built(images, owner, group));
-  std::vector<Layer> layers{{.name = "root", .target = ".", .lowers = {image}, .upper = "", .work = ""}};
+  std::vector<Layer> layers{{.name = "root", .target = ".", .lowers = {image}, .volume = -1, .upper = "", .work = ""}};
   const auto add = [&](const std::string& name) {
-    layers.push_back(
-        {.name = name, .target = name, .lowers = {image + "/" + name, "/" + name}, .upper = "", .work = ""});
+    layers.push_back({.name = name,
+                      .target = name,
+                      .lowers = {image + "/" + name, "/" + name},
+                      .volume = -1,
+                      .upper = "",
+                      .work = ""});
   };
   add("usr");
   struct stat info{};

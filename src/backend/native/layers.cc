@@ -9,6 +9,7 @@
 #include <set>
 
 #include "backend/native/host_image.h"
+#include "backend/native/volumes.h"
 #include "changes/merge.h"
 #include "os/remove_tree.h"
 
@@ -25,7 +26,8 @@ Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const os::Users
   }
   if (stat(spec.image.c_str(), &info) < 0) return fail(errno_error(errno, "--image " + spec.image));
   if (!S_ISDIR(info.st_mode)) return fail(Errc::invalid, "--image " + spec.image + ": it is not a directory");
-  return std::vector<Layer>{{.name = "root", .target = ".", .lowers = {spec.image}, .upper = "", .work = ""}};
+  return std::vector<Layer>{
+      {.name = "root", .target = ".", .lowers = {spec.image}, .volume = -1, .upper = "", .work = ""}};
 }
 
 // How many sealed layers are merged into one.
@@ -74,6 +76,23 @@ Result<void> put_sealed_upon(const SandboxSpec& spec, std::vector<Layer>& layers
   return {};
 }
 
+// Each volume that is shown as a copy is an overlay of its own.
+Result<void> add_copies(const SandboxSpec& spec, std::vector<Layer>& layers) {
+  COVE_TRY(const auto volumes, read_volumes(spec.volumes, home_of(spec)));
+  for (std::size_t i = 0; i < volumes.size(); ++i) {
+    if (!volumes[i].copied) continue;
+    if (layers.size() == kMostLayers)
+      return fail(Errc::unsupported, "--volume: a sandbox takes fewer volumes that are shown as a copy (cow)");
+    layers.push_back({.name = "copy" + std::to_string(i),
+                      .target = volumes[i].target.substr(1),
+                      .lowers = {volumes[i].source},
+                      .volume = static_cast<int>(i),
+                      .upper = "",
+                      .work = ""});
+  }
+  return {};
+}
+
 Result<void> make_owned(const std::string& path, const os::Users& users) {
   if (mkdir(path.c_str(), 0755) < 0 && errno != EEXIST) return fail_errno("make " + path);
   if (users.by_root && lchown(path.c_str(), users.uid, users.gid) < 0) return fail_errno("give away " + path);
@@ -114,6 +133,7 @@ std::string home_of(const SandboxSpec& spec) { return fs::path(spec.directory).p
 
 Result<std::vector<Layer>> find_layers(const SandboxSpec& spec, const os::Users& users, Blocks blocks) {
   COVE_TRY(auto layers, image_layers(spec, users));
+  COVE_CHECK(add_copies(spec, layers));
   COVE_CHECK(put_sealed_upon(spec, layers, blocks));
   name_own(spec, layers);
   return layers;

@@ -205,7 +205,8 @@ bool open_layers(const Plan& plan, Scene& scene) {
     const Layer& layer = plan.layers[i];
     Scene::LayerFds& fds = scene.layers[i];
     scene.at = static_cast<int>(i);
-    for (std::size_t k = 0; k < layer.lowers.size(); ++k) {
+    const std::size_t own = layer.lowers.size() - (layer.volume < 0 ? 0 : 1);  // a volume comes otherwise
+    for (std::size_t k = 0; k < own; ++k) {
       fds.lowers[k] = open(layer.lowers[k].c_str(), kFlags);
       if (fds.lowers[k] < 0) return false;
     }
@@ -238,6 +239,26 @@ bool detach_mounts(const Plan& plan, Scene&) {
   return mount("cove", kStage, "tmpfs", kPlain, size.bytes.data()) == 0;
 }
 
+// A mount from the keeper has no place yet, and an overlay takes only what has one.
+bool open_copies(const Plan& plan, Scene& scene) {
+  for (std::size_t i = 0; i < plan.layers.size(); ++i) {
+    const Layer& layer = plan.layers[i];
+    if (layer.volume < 0) continue;
+    int& source = scene.volumes[static_cast<std::size_t>(layer.volume)];
+    int& lowest = scene.layers[i].lowers[layer.lowers.size() - 1];
+    lowest = source;
+    if (!plan.volumes_are_sent) continue;
+    scene.at = layer.volume;
+    Text at;
+    if (!at.add("%s/copy-%d", kStage, layer.volume) || !make_directory(at.bytes.data())) return false;
+    if (syscall(SYS_move_mount, source, "", AT_FDCWD, at.bytes.data(), MOVE_MOUNT_F_EMPTY_PATH) < 0) return false;
+    lowest = open(at.bytes.data(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (lowest < 0) return false;
+  }
+  scene.at = -1;
+  return true;
+}
+
 bool begin_layers(const Plan& plan, Scene& scene) {
   if (plan.disk_bytes > 0 && !make_changes_in_memory(plan, scene)) return false;
   if (plan.layers.size() > 1) scene.layer_maker.start(make_other_layers, &scene);
@@ -257,7 +278,10 @@ bool place_layers(const Plan& plan, Scene& scene) {
   scene.layer_maker.join();
   for (std::size_t i = 1; i < plan.layers.size(); ++i) {
     scene.at = static_cast<int>(i);
-    if (!place_layer(plan.layers[i], scene.layers[i])) return false;
+    const Layer& layer = plan.layers[i];
+    if (layer.volume >= 0 && !prepare_target(plan.volumes[static_cast<std::size_t>(layer.volume)].target.c_str(), true))
+      return false;
+    if (!place_layer(layer, scene.layers[i])) return false;
   }
   scene.at = -1;
   return true;
@@ -290,6 +314,7 @@ bool mount_dev(const Plan&, Scene&) {
 
 bool mount_volumes(const Plan& plan, Scene& scene) {
   for (std::size_t i = 0; i < plan.volumes.size(); ++i) {
+    if (plan.volumes[i].copied) continue;
     scene.at = static_cast<int>(i);
     if (!mount_volume(plan, plan.volumes[i], scene.volumes[i])) return false;
     close(scene.volumes[i]);

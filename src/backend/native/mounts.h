@@ -28,6 +28,7 @@ struct Scene {
 bool open_layers(const Plan& plan, Scene& scene);  // and the guest
 bool open_volumes(const Plan& plan, Scene& scene);
 bool detach_mounts(const Plan& plan, Scene& scene);
+bool open_copies(const Plan& plan, Scene& scene);   // the volumes that are layers
 bool begin_layers(const Plan& plan, Scene& scene);  // all but the root, beside what follows
 bool mount_layers(const Plan& plan, Scene& scene);  // the root: from here on it is the working directory
 bool place_layers(const Plan& plan, Scene& scene);  // the others

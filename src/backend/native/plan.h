@@ -18,12 +18,14 @@ struct Layer {
   std::string name;                 // of its directory below the sandbox's `fs`: "root", "usr"
   std::string target;               // below the new root; "." for the root itself
   std::vector<std::string> lowers;  // topmost first
+  int volume = -1;                  // of which the lowest is a copy-on-write view; -1: none
   std::string upper, work;          // unused with Plan::disk_bytes
 };
 
 struct Volume {
   std::string source, target;  // both absolute, without . and ..
   bool read_only = false;
+  bool copied = false;  // shown through an overlay: changes stay in the sandbox until they are applied
 };
 
 struct Plan {

@@ -13,6 +13,7 @@
 #include <sstream>
 
 #include "backend/native/mounts.h"
+#include "backend/native/volumes.h"
 #include "os/cgroup_layout.h"
 #include "os/child.h"
 #include "os/clone.h"
@@ -92,7 +93,18 @@ class Mover {
     users_ns_ = open_namespace(guest_, "user");
     mounts_ns_ = open_namespace(guest_, "mnt");
     places_ = mounts_on_root(os::read_text("/proc/" + std::to_string(guest_) + "/mountinfo"));
-    return users_ns_ && mounts_ns_;
+    return users_ns_ && mounts_ns_ && open_sources();
+  }
+
+  // While it still has rights over the host's mounts.
+  bool open_sources() {
+    for (std::size_t i = 0; i < plan_.volumes.size(); ++i) {
+      if (!plan_.volumes[i].copied || !plan_.volumes_are_sent) continue;
+      auto tree = clone_volume(plan_.volumes[i], users_ns_.get());
+      if (!tree) return errno = EIO, false;
+      scene_.volumes[i] = tree->release();
+    }
+    return true;
   }
 
   // In a copy of the host's mounts, where the layers have names, and opened there, because an overlay takes only what
@@ -100,7 +112,8 @@ class Mover {
   bool enter_users() {
     at_ = At::namespaces;
     return setns(users_ns_.get(), CLONE_NEWUSER) == 0 && unshare(CLONE_NEWNS) == 0 && open_layers(plan_, scene_) &&
-           become_root(users_);
+           open_volumes(plan_, scene_) && become_root(users_) && detach_mounts(plan_, scene_) &&
+           open_copies(plan_, scene_);
   }
 
   bool make_overlays() {

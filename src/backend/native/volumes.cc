@@ -35,15 +35,17 @@ bool holds(const std::string& outer, const std::string& inner) {
 
 Result<Volume> parse(const std::string& given) {
   const std::size_t first = given.find(':');
-  if (first == std::string::npos) return refuse(given, "write HOST:INSIDE or HOST:INSIDE:ro");
+  if (first == std::string::npos) return refuse(given, "write HOST:INSIDE, HOST:INSIDE:ro or HOST:INSIDE:cow");
   const std::size_t second = given.find(':', first + 1);
   Volume volume;
   volume.source = without_final_slash(given.substr(0, first));
   volume.target =
       without_final_slash(given.substr(first + 1, second == std::string::npos ? second : second - first - 1));
   const std::string option = second == std::string::npos ? "rw" : given.substr(second + 1);
-  if (option != "ro" && option != "rw") return refuse(given, "the only options are ro and rw, not '" + option + "'");
+  if (option != "ro" && option != "rw" && option != "cow")
+    return refuse(given, "the only options are ro, rw and cow, not '" + option + "'");
   volume.read_only = option == "ro";
+  volume.copied = option == "cow";
   if (!is_plain_absolute(volume.source)) return refuse(given, "the host's path must be absolute, without . and ..");
   if (!is_plain_absolute(volume.target)) return refuse(given, "the path inside must be absolute, without . and ..");
   return volume;
@@ -71,6 +73,7 @@ Result<void> check_source(const std::string& given, const Volume& volume, const 
   if (fstat(fd.get(), &info) < 0 || (!S_ISDIR(info.st_mode) && !S_ISREG(info.st_mode))) {
     return refuse(given, "only directories and regular files can be shown inside; sockets and devices cannot");
   }
+  if (volume.copied && !S_ISDIR(info.st_mode)) return refuse(given, "only a directory can be shown as a copy (cow)");
   return {};
 }
 
@@ -88,8 +91,8 @@ Result<std::vector<Volume>> read_volumes(const std::vector<std::string>& given, 
     for (const Volume& other : volumes) {
       if (other.target == volume.target) return refuse(text, "two volumes cannot be at one place inside");
       const bool swappable =
-          (!other.read_only && other.source != volume.source && holds(other.source, volume.source)) ||
-          (!volume.read_only && other.source != volume.source && holds(volume.source, other.source));
+          (!other.read_only && !other.copied && other.source != volume.source && holds(other.source, volume.source)) ||
+          (!volume.read_only && !volume.copied && other.source != volume.source && holds(volume.source, other.source));
       if (swappable) return refuse(text, "one volume lies in another that is writable: the sandbox could swap it");
     }
     volumes.push_back(std::move(volume));

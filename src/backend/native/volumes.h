@@ -1,6 +1,6 @@
 #pragma once
 
-// --volume HOST:INSIDE[:ro], parsed and resolved once, before anything inside runs.
+// --volume HOST:INSIDE[:ro|:cow], parsed and resolved once, before anything inside runs.
 
 #include <string>
 #include <vector>
