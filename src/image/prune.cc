@@ -63,15 +63,20 @@ Result<void> prune_merged(const Store& store, const std::set<std::string>& used)
   return {};
 }
 
-// Files: what is behind by a week in downloads, what a writer left in names, locks (nobody holds one now).
-Result<void> prune_files(const std::string& folder, std::time_t older, bool only_new, Pruned& pruned) {
-  COVE_TRY(const auto names, names_below(folder));
+// Files whose names begin so, of at least that age.
+struct Stale {
+  std::string folder, beginning;
+  std::time_t age = 0;
+};
+
+Result<void> prune_files(const Stale& stale, Pruned& pruned) {
+  COVE_TRY(const auto names, names_below(stale.folder));
   const std::time_t now = std::time(nullptr);
   for (const std::string& name : names) {
-    const std::string path = folder + "/" + name;
+    const std::string path = stale.folder + "/" + name;
     struct stat info{};
-    if (only_new && !name.starts_with(".new-")) continue;
-    if (lstat(path.c_str(), &info) < 0 || S_ISDIR(info.st_mode) || now - info.st_mtime < older) continue;
+    if (!name.starts_with(stale.beginning) || lstat(path.c_str(), &info) < 0) continue;
+    if (S_ISDIR(info.st_mode) || now - info.st_mtime < stale.age) continue;
     if (unlink(path.c_str()) < 0) return fail_errno("remove " + path);
     ++pruned.leftovers;
   }
@@ -88,8 +93,8 @@ Result<Pruned> Store::prune(const std::set<std::string>& keep) {
   Pruned pruned;
   COVE_CHECK(prune_merged(*this, used));
   COVE_CHECK(prune_layers(*this, used, pruned));
-  COVE_CHECK(prune_files(path_ + "/names", 0, true, pruned));
-  COVE_CHECK(prune_files(path_ + "/downloads", kOldDownload, false, pruned));
+  COVE_CHECK(prune_files({.folder = path_ + "/names", .beginning = ".new-"}, pruned));
+  COVE_CHECK(prune_files({.folder = path_ + "/downloads", .beginning = "", .age = kOldDownload}, pruned));
   return pruned;
 }
 

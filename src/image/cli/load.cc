@@ -30,7 +30,7 @@ std::string name_of_file(const std::string& file) {
   std::string stem = file.substr(file.rfind('/') + 1);
   stem = stem.substr(0, stem.find('.'));
   for (char& c : stem) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return stem != "" && normal_name(stem) ? stem : "";
+  return normal_name(stem) ? stem : "";
 }
 
 Result<std::vector<Image>> load(const Options& options) {
