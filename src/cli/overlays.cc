@@ -30,6 +30,7 @@ Result<std::vector<Overlaid>> overlays_of(const record::Info& info, std::size_t 
     Overlaid one;
     one.below = now[i].target == "." ? "" : now[i].target + "/";
     one.states.below = one.below;
+    one.of_host = now[i].volume >= 0;
     one.states.lower.layers = before[i].lowers;
     if (all && spec.disk_bytes == 0) one.states.uppers.push_back(now[i].upper);
     const auto more = static_cast<std::ptrdiff_t>(now[i].lowers.size() - before[i].lowers.size());
@@ -50,7 +51,7 @@ Result<std::vector<Found>> find_changes(const std::vector<Overlaid>& overlays, c
     options.globs = globs;
     options.uid_base = users.by_root ? users.uid : 0;
     options.gid_base = users.by_root ? users.gid : 0;
-    options.owners = users.by_root;
+    options.owners = users.by_root && !overlay.of_host;  // inside, files of the host have another owner
     if (wanted.starts_with(overlay.below))
       options.prefix = wanted.substr(overlay.below.size());
     else if (!wanted.empty() && !overlay.below.starts_with(wanted + "/"))

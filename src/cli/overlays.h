@@ -13,6 +13,7 @@ namespace cove::cli {
 struct Overlaid {
   std::string below;  // where it is in the sandbox: "" or "usr/"
   changes::States states;
+  bool of_host = false;  // a copy of a host directory
 };
 
 // Of all changes since `layers` of its sealed layers: those above, and what is not sealed yet. `until` leaves out all
