@@ -31,7 +31,7 @@ struct PlainHosts {
   // Whether https, or plain http that is allowed; otherwise denied, with the way out.
   Result<void> check(const Url& url) const;
 };
-// COVE_INSECURE_REGISTRIES (separated by commas) and the key `insecure_registries` of config.toml.
+// COVE_INSECURE_REGISTRIES (separated by commas) and the key `insecure_registries` of config.toml. In cli/.
 Result<PlainHosts> read_plain_hosts();
 
 std::string percent_encoded(std::string_view text);
