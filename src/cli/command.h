@@ -29,7 +29,7 @@ const Command* find_command(std::string_view name);
 
 inline constexpr int kUsageError = 2, kOwnError = 125;
 
-extern const Command kAttach, kCompletion, kCp, kCreate, kDoctor, kExec, kGc, kInspect, kKeeper, kKill, kLogs, kLs, kPs,
-    kRm, kRun, kSelftest, kSh, kShell, kStart, kStop, kVersion;
+extern const Command kAttach, kCompletion, kCp, kCreate, kDoctor, kExec, kGc, kImage, kInspect, kKeeper, kKill, kLogs,
+    kLs, kPs, kRm, kRun, kSelftest, kSh, kShell, kStart, kStop, kVersion;
 
 }  // namespace cove::cli

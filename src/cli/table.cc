@@ -3,9 +3,9 @@
 namespace cove::cli {
 
 std::span<const Command> commands() {
-  static const Command all[] = {kRun, kCreate, kSh,   kExec,     kShell,      kLs,      kInspect,
-                                kPs,  kLogs,   kKill, kAttach,   kCp,         kStop,    kStart,
-                                kRm,  kDoctor, kGc,   kSelftest, kCompletion, kVersion, kKeeper};
+  static const Command all[] = {kRun,    kCreate, kSh,       kExec,       kShell,   kLs,    kInspect, kPs,
+                                kLogs,   kKill,   kAttach,   kCp,         kImage,   kStop,  kStart,   kRm,
+                                kDoctor, kGc,     kSelftest, kCompletion, kVersion, kKeeper};
   return all;
 }
 

@@ -11,6 +11,8 @@
 
 #include <cstdint>
 #include <ctime>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -32,6 +34,7 @@ struct TarEntry {
   std::uint32_t mode = 0;  // permission, sticky and set-id bits
   std::int64_t uid = 0, gid = 0;
   timespec mtime = {};
+  std::map<std::string, std::string> xattrs = {};  // by name, as the archive has them
 };
 
 // Called as: begin, for a file data until `size` bytes have come, end. After an error nothing more is called.
@@ -48,7 +51,9 @@ Result<void> read_tar(ByteSource& source, TarSink& sink);
 
 class TarWriter final : public TarSink {
  public:
-  explicit TarWriter(int fd) : fd_(fd) {}
+  explicit TarWriter(int fd);
+  // To whatever takes bytes, in pieces of any size.
+  explicit TarWriter(std::function<Result<void>(std::string_view)> write) : write_(std::move(write)) {}
   Result<void> begin(const TarEntry& entry) override;
   Result<void> data(std::string_view bytes) override;
   Result<void> end() override;
@@ -59,7 +64,7 @@ class TarWriter final : public TarSink {
   Result<void> pad();
   Result<void> flush();
 
-  int fd_;
+  std::function<Result<void>(std::string_view)> write_;
   std::string buffer_;
   std::uint64_t size_ = 0, written_ = 0;  // of the current entry
 };

@@ -64,6 +64,8 @@ Result<void> apply_record(std::string_view key, std::string_view value, PaxField
     good = set_number(fields.gid, value);
   else if (key == "mtime")
     good = set_time(fields.mtime, value);
+  else if (key.starts_with(kXattrKey))
+    fields.xattrs[std::string(key.substr(kXattrKey.size()))] = value;
   else if (key.starts_with("GNU.sparse."))
     return fail(Errc::unsupported, "the archive has sparse entries; make it without --sparse");
   if (!good) return bad_record();

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <ctime>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -46,7 +47,9 @@ struct PaxFields {
   std::optional<std::string> path, link;
   std::optional<std::int64_t> size, uid, gid;
   std::optional<timespec> mtime;
+  std::map<std::string, std::string> xattrs;  // by name; star's way to write them, which all others read
 };
+inline constexpr std::string_view kXattrKey = "SCHILY.xattr.";
 // "LENGTH KEY=VALUE\n", one after the other; keys that mean nothing to us are passed over, an empty value takes the
 // key away again.
 Result<void> apply_pax(std::string_view records, PaxFields& fields);

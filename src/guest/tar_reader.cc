@@ -171,6 +171,7 @@ class Reader {
     entry.gid = current_.gid.value_or(gid);
     COVE_TRY(const std::int64_t mtime, number(header.mtime, sizeof header.mtime));
     entry.mtime = current_.mtime.value_or(timespec{mtime, 0});
+    entry.xattrs = std::move(current_.xattrs);
     return {};
   }
 

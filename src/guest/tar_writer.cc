@@ -79,10 +79,14 @@ TarHeader header_of(const TarEntry& entry, std::string& pax) {
   const bool time_fits = fits_octal(sizeof header.mtime, entry.mtime.tv_sec);
   put_octal(header.mtime, sizeof header.mtime, time_fits ? entry.mtime.tv_sec : 0);
   if (!time_fits || entry.mtime.tv_nsec != 0) append_pax(pax, "mtime", format_pax_time(entry.mtime));
+  for (const auto& [name, value] : entry.xattrs) append_pax(pax, std::string(kXattrKey) + name, value);
   return header;
 }
 
 }  // namespace
+
+TarWriter::TarWriter(int fd)
+    : TarWriter([fd](std::string_view bytes) { return write_all(fd, bytes, "write output"); }) {}
 
 Result<void> TarWriter::begin(const TarEntry& entry) {
   std::string pax;
@@ -121,13 +125,13 @@ Result<void> TarWriter::pad() { return put(std::string((kTarBlock - written_ % k
 
 Result<void> TarWriter::put(std::string_view bytes) {
   if (buffer_.size() + bytes.size() > kIoBytes) COVE_CHECK(flush());
-  if (bytes.size() >= kIoBytes) return write_all(fd_, bytes, "write output");
+  if (bytes.size() >= kIoBytes) return write_(bytes);
   buffer_ += bytes;
   return {};
 }
 
 Result<void> TarWriter::flush() {
-  COVE_CHECK(write_all(fd_, buffer_, "write output"));
+  COVE_CHECK(write_(buffer_));
   buffer_.clear();
   return {};
 }

@@ -81,6 +81,7 @@ class Store {
  private:
   explicit Store(std::string path) : path_(std::move(path)) {}
   Result<UniqueFd> lock(const std::string& name, int how) const;
+  Result<std::string> merge(const std::vector<std::string>& diff_ids, const std::vector<std::string>& trees);
 
   std::string path_;
 };

@@ -6,16 +6,25 @@
 
 #include "cli/arguments.h"
 #include "cli/command.h"
+#include "cli/print.h"
 #include "image/store.h"
 
 namespace cove::image {
 
 using cli::Arguments;
 using cli::Command;
+using cli::Need;
+using cli::print;
+using cli::report;
 
 std::span<const Command> image_commands();
+
 // Of $COVE_HOME.
 Result<Store> open_store();
+// not_found with the way out if there is none.
+Result<Image> find_image(const Store& store, const std::string& name);
+// For people and for --json.
+std::string json_of(const Image& image);
 
 extern const Command kImport, kInspect, kLoad, kLs, kPrune, kRm, kSave;
 

@@ -1,0 +1,35 @@
+#include <unistd.h>
+
+#include "backend/guest_path.h"
+#include "cli/arguments.h"
+#include "cli/print.h"
+
+namespace cove::cli {
+namespace {
+
+// Another program, because it needs libraries that every other command would pay for when it starts. It answers --help
+// itself.
+// NOLINTNEXTLINE(performance-unnecessary-value-param): every sub-command has this form
+int main(Arguments&, std::vector<std::string> words) {
+  const auto program = find_companion("cove-image", "COVE_IMAGE");
+  if (!program) return report(program.error());
+  std::string name = "cove-image";
+  std::vector<char*> argv{name.data()};
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  execv(program->c_str(), argv.data());
+  return report(errno_error(errno, "run " + *program));
+}
+
+}  // namespace
+
+const Command kImage{
+    .name = "image",
+    .usage = "COMMAND ...",
+    .summary = "Images: pull, load, import, save, ls, inspect, rm, prune",
+    .examples = "  cove image load app.tar\n  cove image ls",
+    .run = main,
+    .describe = [](Arguments&) {},
+};
+
+}  // namespace cove::cli

@@ -1,0 +1,53 @@
+#include "image/cli/commands.h"
+#include "image/json_fields.h"
+
+namespace cove::image {
+namespace {
+
+void define(Arguments& arguments, std::string& name) {
+  arguments.positional("NAME", name, Need::required, "The image, by name or by 12 digits of its id");
+}
+
+void describe(Arguments& arguments) {
+  static std::string name;
+  define(arguments, name);
+}
+
+Result<std::string> inspect(const std::string& name) {
+  COVE_TRY(const Store store, open_store());
+  COVE_TRY(const Image image, find_image(store, name));
+  Json json = Json::parse(json_of(image));
+  for (Json& layer : json["layers"]) {
+    const auto diff_id = layer.get<std::string>();
+    const auto known = store.layer(diff_id);
+    layer = {{"diff_id", diff_id}, {"here", store.has_layer(diff_id)}};
+    if (!known) continue;
+    layer["size"] = known->size;
+    layer["entries"] = known->entries;
+    layer["path"] = store.layer_path(diff_id);
+  }
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  std::string name;
+  define(arguments, name);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  const auto text = inspect(name);
+  if (!text) return report(text.error());
+  print(*text);
+  return 0;
+}
+
+}  // namespace
+
+const Command kInspect{
+    .name = "image inspect",
+    .usage = "NAME",
+    .summary = "Show an image's config and layers as JSON",
+    .examples = "  cove image inspect mine:1 | jq .config.exposed_ports",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::image

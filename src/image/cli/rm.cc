@@ -1,0 +1,53 @@
+#include "image/cli/commands.h"
+
+namespace cove::image {
+namespace {
+
+struct Options {
+  std::vector<std::string> names;
+  bool force = false;
+};
+
+void define(Arguments& arguments, Options& options) {
+  arguments.flag("-f,--force", options.force, "What is not there is no error");
+  arguments.positionals("NAME", options.names, "The images, by name or by 12 digits of their id");
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+// A damaged one is still removed by its name.
+Result<void> remove(Store& store, const std::string& name) {
+  const auto image = store.find(name);
+  return store.remove(image && *image ? (*image)->name : name);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  auto store = open_store();
+  if (!store) return report(store.error());
+  int code = 0;
+  for (const std::string& name : options.names) {
+    const auto done = remove(*store, name);
+    if (done || (options.force && done.error().code == Errc::not_found)) continue;
+    code = report(done.error());
+  }
+  return code;
+}
+
+}  // namespace
+
+const Command kRm{
+    .name = "image rm",
+    .usage = "NAME... [--force]",
+    .summary = "Forget images; 'cove image prune' then frees the space",
+    .examples = "  cove image rm mine:1\n  cove image rm 3f2a91c0b7de && cove image prune",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::image

@@ -1,0 +1,188 @@
+#include "image/layer_writer.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <map>
+#include <vector>
+
+#include "base/unique_fd.h"
+#include "guest/tar.h"
+#include "image/layer_path.h"
+#include "image/layer_tree.h"
+#include "os/remove_tree.h"
+#include "os/users.h"
+
+namespace cove::image {
+namespace {
+
+using guest::TarEntry;
+using guest::TarKind;
+
+constexpr std::size_t kDeepest = 400;  // each level holds a descriptor
+constexpr std::uint32_t kNobody = 65534;
+
+// What 0 and the range of a sandbox's user namespace are inside.
+std::uint32_t inside(std::uint32_t id, std::uint32_t first, os::IdRange more, bool by_root) {
+  if (by_root) return id >= first && id - first < os::kIdCount ? id - first : kNobody;
+  if (id == first) return 0;
+  return id >= more.first && id - more.first < more.count ? 1 + (id - more.first) : kNobody;
+}
+
+std::map<std::string, std::string> xattrs_of(int fd) {
+  std::map<std::string, std::string> all;
+  std::array<char, 65536> names{};
+  const ssize_t size = flistxattr(fd, names.data(), names.size());
+  for (std::size_t at = 0; size > 0 && at < static_cast<std::size_t>(size);) {
+    const std::string name(names.data() + at);
+    at += name.size() + 1;
+    if (!name.starts_with("user.") || name.starts_with("user.overlay.") || name.find('=') != std::string::npos)
+      continue;
+    std::array<char, 65536> value{};
+    const ssize_t length = fgetxattr(fd, name.c_str(), value.data(), value.size());
+    if (length >= 0) all.emplace(name, std::string(value.data(), static_cast<std::size_t>(length)));
+  }
+  return all;
+}
+
+bool is_opaque(int fd) {
+  char value = 0;
+  return fgetxattr(fd, kOpaque, &value, 1) == 1 && value == 'y';
+}
+
+class Walk {
+ public:
+  Walk(TreeKind kind, const LayerSink& sink) : kind_(kind), writer_(sink) {}
+
+  Result<void> run(const std::string& tree) {
+    const UniqueFd root(open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!root) return fail_errno("open " + tree);
+    COVE_CHECK(directory(root.get(), "./"));
+    return writer_.finish();
+  }
+
+ private:
+  // `path` ends with a slash.
+  Result<void> directory(int fd, const std::string& path) {
+    if (++depth_ > kDeepest) return fail(Errc::invalid, shown(path) + " is too deep for a layer");
+    struct stat info{};
+    if (fstat(fd, &info) < 0) return fail_errno("stat " + path);
+    TarEntry entry = entry_of(info, path, TarKind::directory);
+    entry.xattrs = xattrs_of(fd);
+    COVE_CHECK(put(entry));
+    if (kind_ == TreeKind::overlay && is_opaque(fd)) COVE_CHECK(put_empty(path + ".wh..wh..opq", entry));
+    COVE_TRY(std::vector<std::string> names, os::names_in(fd));
+    std::sort(names.begin(), names.end());
+    for (const std::string& name : names) COVE_CHECK(member(fd, name, path == "./" ? name : path + name));
+    --depth_;
+    return {};
+  }
+
+  Result<void> member(int parent, const std::string& name, const std::string& path) {
+    if (name.starts_with(".wh.") && kind_ == TreeKind::plain)
+      return fail(Errc::invalid, path + " cannot be in an image: names that begin with .wh. mean removed files");
+    struct stat info{};
+    if (fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) return fail_errno("stat " + path);
+    if (S_ISDIR(info.st_mode)) return enter(parent, name, path);
+    if (S_ISCHR(info.st_mode)) return whiteout(info, name, path);
+    if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode) && !S_ISFIFO(info.st_mode)) return {};
+    if (info.st_nlink > 1) {
+      const auto [known, first] = names_.try_emplace({info.st_dev, info.st_ino}, path);
+      if (!first) return hardlink(info, path, known->second);
+    }
+    if (S_ISREG(info.st_mode)) return file(parent, name, path);
+    TarEntry entry = entry_of(info, path, S_ISLNK(info.st_mode) ? TarKind::symlink : TarKind::fifo);
+    if (S_ISLNK(info.st_mode)) {
+      COVE_TRY(entry.link, link_of(parent, name, path));
+    }
+    return put(entry);
+  }
+
+  Result<void> enter(int parent, const std::string& name, const std::string& path) {
+    const UniqueFd fd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd) return fail_errno("open " + path);
+    return directory(fd.get(), path + "/");
+  }
+
+  Result<void> whiteout(const struct stat& info, const std::string& name, const std::string& path) {
+    if (kind_ == TreeKind::plain || info.st_rdev != makedev(0, 0)) return {};
+    const std::string above = path.substr(0, path.size() - name.size());
+    return put_empty(above + ".wh." + name, entry_of(info, path, TarKind::file));
+  }
+
+  Result<void> hardlink(const struct stat& info, const std::string& path, const std::string& to) {
+    TarEntry entry = entry_of(info, path, TarKind::hardlink);
+    entry.link = to;
+    return put(entry);
+  }
+
+  Result<std::string> link_of(int parent, const std::string& name, const std::string& path) {
+    std::string text(PATH_MAX, '\0');
+    const ssize_t size = readlinkat(parent, name.c_str(), text.data(), text.size());
+    if (size < 0) return fail_errno("read link " + path);
+    text.resize(static_cast<std::size_t>(size));
+    return text;
+  }
+
+  Result<void> file(int parent, const std::string& name, const std::string& path) {
+    const UniqueFd fd(openat(parent, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat info{};
+    if (!fd || fstat(fd.get(), &info) < 0) return fail_errno("open " + path);
+    if (!S_ISREG(info.st_mode)) return fail(Errc::conflict, path + " changed while it was read");
+    TarEntry entry = entry_of(info, path, TarKind::file);
+    entry.size = static_cast<std::uint64_t>(info.st_size);
+    entry.xattrs = xattrs_of(fd.get());
+    COVE_CHECK(writer_.begin(entry));
+    for (std::uint64_t left = entry.size; left > 0;) {
+      const auto want = static_cast<std::size_t>(std::min<std::uint64_t>(left, buffer_.size()));
+      COVE_TRY(const std::size_t got, guest::read_some(fd.get(), buffer_.data(), want, "read " + path));
+      if (got == 0) return fail(Errc::conflict, path + " became shorter while it was read");
+      COVE_CHECK(writer_.data({buffer_.data(), got}));
+      left -= got;
+    }
+    return writer_.end();
+  }
+
+  TarEntry entry_of(const struct stat& info, const std::string& path, TarKind kind) const {
+    TarEntry entry{.path = path, .kind = kind};
+    entry.mode = info.st_mode & 07777;
+    entry.uid = info.st_uid;
+    entry.gid = info.st_gid;
+    if (kind_ == TreeKind::overlay) {
+      entry.uid = inside(info.st_uid, users_.uid, users_.more_uids, users_.by_root);
+      entry.gid = inside(info.st_gid, users_.gid, users_.more_gids, users_.by_root);
+    }
+    entry.mtime = info.st_mtim;
+    return entry;
+  }
+
+  Result<void> put(const TarEntry& entry) {
+    COVE_CHECK(writer_.begin(entry));
+    return writer_.end();
+  }
+  Result<void> put_empty(const std::string& path, const TarEntry& like) {
+    return put({.path = path.starts_with("./") ? path.substr(2) : path, .mode = 0600, .mtime = like.mtime});
+  }
+
+  TreeKind kind_;
+  guest::TarWriter writer_;
+  os::Users users_ = os::find_users();
+  std::map<std::pair<dev_t, ino_t>, std::string> names_;  // of files with several
+  std::string buffer_ = std::string(guest::kIoBytes, '\0');
+  std::size_t depth_ = 0;
+};
+
+}  // namespace
+
+Result<void> write_layer(const std::string& tree, TreeKind kind, const LayerSink& sink) {
+  return Walk(kind, sink).run(tree);
+}
+
+}  // namespace cove::image
