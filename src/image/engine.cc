@@ -31,7 +31,10 @@ Result<std::string> engine_id(const std::string& program, const std::string& nam
 
 Result<Image> load_saved(Store& store, const std::string& program, const Reference& reference,
                          const std::stop_token& stop) {
-  const ProgramSpec spec{.argv = {program, "save", reference.asked}};
+  ProgramSpec spec{.argv = {program, "save", reference.asked}};
+  // Docker's own format, which podman writes unless told otherwise, knows no zstd.
+  if (reference.transport == Transport::containers_storage)
+    spec.argv = {program, "save", "--format", "oci-archive", reference.asked};
   LoadSpec how;
   COVE_TRY(how.name, normal_name(reference.name()));
   Result<std::vector<Image>> loaded;

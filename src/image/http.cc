@@ -189,7 +189,10 @@ Result<HttpAnswer> Http::send_once(const HttpRequest& request, const Url& url, c
   const CURLcode code = curl_easy_perform(curl);
   if (transfer.error) return fail(std::move(*transfer.error).because(url.shown()));
   if (code == CURLE_OK) return std::move(transfer.answer);
-  const std::string why = words[0] != '\0' ? words.data() : curl_easy_strerror(code);
+  std::string why = words[0] != '\0' ? words.data() : curl_easy_strerror(code);
+  if (code == CURLE_PEER_FAILED_VERIFICATION) {
+    why += "; if its authority is to be trusted, add it to the system's or name its file in SSL_CERT_FILE";
+  }
   return fail(code_of(code), url.shown() + ": " + why);
 }
 

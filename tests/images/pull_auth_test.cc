@@ -22,7 +22,6 @@ class PullAuthTest : public PullTest {
     const std::string name = host + "/a/b:1";
     const Ran without = pull(name);
     EXPECT_EQ(without.code, 125);
-    EXPECT_NE(without.text.find("denied: "), std::string::npos) << without.text;
     EXPECT_NE(without.text.find("docker login " + host), std::string::npos) << without.text;
     log_in(host, "tester:hunter2");
     const Ran wrong = pull(name);
@@ -45,13 +44,13 @@ TEST_F(PullAuthTest, BasicByHtpasswd) {
 }
 
 // The registry checks the token's signature, audience and scope itself; the token server is ours.
-constexpr char kMakeToken[] = R"(set -e; cd "$1"; now=$(date +%s)
+constexpr char kMakeToken[] = R"sh(set -e; cd "$1"; now=$(date +%s)
 openssl req -x509 -newkey rsa:2048 -nodes -subj /CN=token -keyout key.pem -out cert.pem -days 1 2>/dev/null
 coded() { openssl base64 -A | tr '+/' '-_' | tr -d =; }
 x5c=$(openssl x509 -in cert.pem -outform DER | openssl base64 -A)
 head=$(printf '{"typ":"JWT","alg":"RS256","x5c":["%s"]}' "$x5c" | coded)
 body=$(printf '{"iss":"us","sub":"t","aud":"them","exp":%d,"nbf":%d,"iat":%d,"jti":"1","access":[{"type":"repository","name":"a/b","actions":["pull"]}]}' $((now + 600)) $((now - 10)) $now | coded)
-printf '%s.%s.%s' "$head" "$body" "$(printf '%s.%s' "$head" "$body" | openssl dgst -sha256 -sign key.pem -binary | coded)")";
+printf '%s.%s.%s' "$head" "$body" "$(printf '%s.%s' "$head" "$body" | openssl dgst -sha256 -sign key.pem -binary | coded)")sh";
 
 TEST_F(PullAuthTest, ABearerTokenByTheChallenge) {
   if (const std::string why = missing({"openssl"}); !why.empty()) GTEST_SKIP() << why;
@@ -99,7 +98,7 @@ TEST_F(PullAuthTest, TlsOfAnUnknownAuthorityIsRefusedAndOfAKnownOneTaken) {
   const std::string name = registry.host() + "/a/b:1";
   const Ran unknown = pull(name);
   EXPECT_EQ(unknown.code, 125);
-  EXPECT_NE(unknown.text.find("denied: "), std::string::npos) << unknown.text;
+  EXPECT_NE(unknown.text.find("SSL_CERT_FILE"), std::string::npos) << unknown.text;
   EXPECT_NE(unknown.text.find("certificate"), std::string::npos) << unknown.text;
   const Ran known = pull(name, {"SSL_CERT_FILE=" + folder_ + "/tls.crt"});
   EXPECT_EQ(known.code, 0) << known.text;

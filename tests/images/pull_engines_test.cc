@@ -80,31 +80,47 @@ TEST_F(PullEnginesTest, StraightFromPodmansStorage) {
   EXPECT_NE(none.text.find("podman save"), std::string::npos) << none.text;
 }
 
+// Asked to end, it ends its containerd as well; killed, it would leave that behind.
+class Dockerd {
+ public:
+  Dockerd(const std::string& folder, const std::string& socket)
+      : running_(testing_helpers::start_program(
+            {"/usr/bin/env", "dockerd", "--data-root", folder + "/docker", "--exec-root", folder + "/exec", "--pidfile",
+             folder + "/docker.pid", "-H", socket, "--storage-driver", "vfs", "--iptables=false", "--bridge=none"})) {}
+  ~Dockerd() {
+    if (!running_) return;
+    (void)running_->child.signal(SIGTERM);
+    (void)running_->says("\x01 never", std::chrono::seconds(20));
+    (void)running_->child.wait(Deadline::after(std::chrono::seconds(20)));
+  }
+  Dockerd(const Dockerd&) = delete;
+  Dockerd& operator=(const Dockerd&) = delete;
+
+  bool ready() { return running_ && running_->says("API listen on", std::chrono::seconds(30)); }
+  std::string words() const { return running_ ? running_->heard : running_.error().text(); }
+
+ private:
+  Result<testing_helpers::Running> running_;
+};
+
 TEST_F(PullEnginesTest, StraightFromADockerDaemon) {
   if (const std::string why = missing({"docker", "dockerd", "containerd"}); !why.empty()) GTEST_SKIP() << why;
-  const std::string socket = "unix://" + folder_ + "/docker.sock";
-  auto daemon = testing_helpers::start_program(
-      {"/usr/bin/env", "dockerd", "--data-root", folder_ + "/docker", "--exec-root", folder_ + "/exec", "--pidfile",
-       folder_ + "/docker.pid", "-H", socket, "--storage-driver", "vfs", "--iptables=false", "--bridge=none"});
-  ASSERT_TRUE(daemon) << daemon.error().text();
-  if (!daemon->says("API listen on", std::chrono::seconds(30))) {
-    (void)daemon->child.signal(SIGTERM);
-    (void)daemon->child.wait(Deadline::after(std::chrono::seconds(10)));
-    GTEST_SKIP() << "dockerd does not start here: " << daemon->heard;
-  }
-  const Ran filled =
-      shell("skopeo copy --dest-daemon-host " + socket + " oci:" + layout_ + ":test docker-daemon:mine/tool:2 2>&1");
+  const std::string socket = "unix://" + folder_ + "/docker.sock", layout = folder_ + "/layout";
+  Dockerd daemon(folder_, socket);
+  if (!daemon.ready()) GTEST_SKIP() << "dockerd does not start here: " << daemon.words();
+  const Ran filled = shell("LAST=gzip " COVE_TEST_MAKE_IMAGE " " + layout + " && skopeo copy --dest-daemon-host " +
+                           socket + " oci:" + layout + ":test docker-daemon:mine/tool:2 2>&1");
   EXPECT_EQ(filled.code, 0) << filled.text;
-  const Ran ran = pull("docker-daemon:mine/tool:2", {"DOCKER_HOST=" + socket});
+  const std::vector<std::string> env{"DOCKER_HOST=" + socket};
+  const Ran ran = pull("docker-daemon:mine/tool:2", env);
   EXPECT_EQ(ran.code, 0) << ran.text;
   EXPECT_TRUE(has("mine/tool:2"));
-  const Ran again = pull("docker-daemon:mine/tool:2", {"DOCKER_HOST=" + socket});
+  EXPECT_TRUE(our_tree("mine/tool:2").contains("/data/random"));
+  const Ran again = pull("docker-daemon:mine/tool:2", env);
   EXPECT_NE(again.text.find("up to date"), std::string::npos) << again.text;
-  const Ran none = pull("docker-daemon:nothing", {"DOCKER_HOST=" + socket});
-  EXPECT_NE(none.text.find("docker save"), std::string::npos) << none.text;
-  (void)daemon->child.signal(SIGTERM);
-  (void)daemon->says("\x01 never", std::chrono::seconds(20));
-  EXPECT_TRUE(daemon->child.wait(Deadline::after(std::chrono::seconds(20))));
+  const Ran none = pull("docker-daemon:nothing", env);
+  EXPECT_EQ(none.code, 125);
+  EXPECT_NE(none.text.find("docker save nothing"), std::string::npos) << none.text;
 }
 
 TEST_F(PullEnginesTest, AnIndexGivesThisMachinesPlatformOrTheOneAskedFor) {
