@@ -34,7 +34,7 @@ Result<void> check_layer(const Descriptor& layer) {
                    type.ends_with(".tar+zstd") || type.ends_with(".tar.zstd");
   if (!tar) {
     return fail(Errc::unsupported,
-                "layer " + layer.digest + " is of type '" + type.substr(0, 100) + "', which is no layer of files");
+                "layer " + layer.digest + " is of type '" + printable(type) + "', which is no layer of files");
   }
   if (layer.size > kMostBlobBytes) return fail(Errc::invalid, "layer " + layer.digest + " is larger than 64 GiB");
   return {};
@@ -63,8 +63,9 @@ Result<void> check_platform(const OciConfig& config, const PullOptions& options,
   const Platform image = platform_of(config.config);
   const Platform wanted = options.platform.value_or(host_platform());
   if (fits(image, wanted)) return {};
-  return fail(Errc::not_found, name + " is for " + text(image) + ", not for " + text(wanted) + ": --platform " +
-                                   text(image) + " pulls it all the same");
+  const std::string shown = printable(text(image));
+  return fail(Errc::not_found, name + " is for " + shown + ", not for " + text(wanted) + ": --platform " + shown +
+                                   " pulls it all the same");
 }
 
 Result<Image> fetch_image(Store& store, Registry& registry, const FoundManifest& found, const std::string& name,

@@ -27,8 +27,7 @@ std::string words_of(const HttpAnswer& answer) {
   if (!json.is_object() || errors == json.end() || !errors->is_array() || errors->empty()) return "";
   const Json& first = errors->front();
   if (!first.is_object() || !first.contains("message") || !first["message"].is_string()) return "";
-  std::string words = first["message"].get<std::string>().substr(0, 200);
-  for (char& c : words) c = c < ' ' || c > '~' ? '?' : c;
+  const std::string words = printable(first["message"].get<std::string>());
   return words.empty() ? "" : " (" + words + ")";
 }
 
@@ -46,7 +45,7 @@ Result<std::string> media_type_of(const HttpAnswer& answer, const std::string& n
   if (!json.is_object()) return fail(Errc::protocol, "the manifest of " + name + " is no JSON object");
   const auto stated = json.find("mediaType");
   const std::string inside = stated != json.end() && stated->is_string() ? stated->get<std::string>() : "";
-  const std::string type = is_index(header) || is_manifest(header) || inside.empty() ? header : inside;
+  std::string type = is_index(header) || is_manifest(header) || inside.empty() ? header : inside;
   const bool contradicts =
       (!inside.empty() && inside != type) || (json.contains("manifests") && json.contains("layers"));
   if (contradicts) return fail(Errc::protocol, "the manifest of " + name + " contradicts itself about what it is");
@@ -141,7 +140,7 @@ Result<FoundManifest> Registry::manifest(const Platform& platform, const std::st
       return FoundManifest{std::move(fetched.digest), std::move(*manifest)};
     }
     if (!is_index(fetched.media_type)) {
-      return fail(Errc::unsupported, reference_.name() + " is of type '" + fetched.media_type.substr(0, 100) +
+      return fail(Errc::unsupported, reference_.name() + " is of type '" + printable(fetched.media_type) +
                                          "', which is no image of OCI or of Docker (v2, schema 2)");
     }
     auto entries = index_from_json(fetched.body);

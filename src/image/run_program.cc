@@ -11,6 +11,8 @@
 #include <mutex>
 #include <thread>
 
+#include "image/url.h"
+
 namespace cove::image {
 namespace {
 
@@ -33,8 +35,7 @@ std::string last_line(int fd) {
   std::string text = read_some(fd, kMostWords);
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.pop_back();
   text.erase(0, text.rfind('\n') + 1);
-  for (char& c : text) c = c >= 0 && c < ' ' ? ' ' : c;
-  return text;
+  return printable(text);
 }
 
 std::vector<std::string> own_environment() {

@@ -76,4 +76,11 @@ std::string percent_encoded(std::string_view text) {
   return coded;
 }
 
+std::string printable(std::string_view text) {
+  constexpr std::size_t kMost = 200;
+  std::string shown(text.substr(0, kMost));
+  for (char& c : shown) c = c < ' ' || c > '~' ? '?' : c;
+  return shown;
+}
+
 }  // namespace cove::image

@@ -35,5 +35,7 @@ struct PlainHosts {
 Result<PlainHosts> read_plain_hosts();
 
 std::string percent_encoded(std::string_view text);
+// What others wrote, for a message of ours: short, and without what a terminal would obey.
+std::string printable(std::string_view text);
 
 }  // namespace cove::image

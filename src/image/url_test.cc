@@ -45,4 +45,9 @@ TEST(Url, PercentEncodingLeavesNothingThatMeansSomething) {
   EXPECT_EQ(percent_encoded("repository:a/b:pull&x=y z"), "repository%3Aa%2Fb%3Apull%26x%3Dy%20z");
 }
 
+TEST(Url, WhatOthersWroteIsShownWithoutWhatATerminalObeys) {
+  EXPECT_EQ(cove::image::printable("a\x1b[31m\nb"), "a?[31m?b");
+  EXPECT_LT(cove::image::printable(std::string(10'000, 'x')).size(), 1000U);
+}
+
 }  // namespace
