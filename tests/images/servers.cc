@@ -89,6 +89,7 @@ void RegistryServer::start() {
   os::ExecSpec spec{.argv = {"docker-registry", "serve", folder_ + "/config.yml"},
                     .env = testing_helpers::environment_with({"OTEL_TRACES_EXPORTER=none"})};
   spec.fds = {{null.get(), 0}, {log.get(), 1}, {log.get(), 2}};
+  spec.parent_death_signal = SIGKILL;  // also if the test program crashes
   auto child = os::Child::spawn(spec);
   ASSERT_TRUE(child) << child.error().text();
   child_.emplace(std::move(*child));
@@ -182,6 +183,7 @@ void Proxy::pass_on(int from, int to, const std::string& request) {
     }
   }
   const std::string head = read_head(from);
+  if (head.empty()) return;  // the registry has just been killed
   const std::size_t body_begins = head.find("\r\n\r\n") + 4;
   std::string piece = head.substr(body_begins);
   if (!send_all(to, head.substr(0, body_begins))) return;
