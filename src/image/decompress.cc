@@ -135,7 +135,9 @@ class Gzip final : public Decompressor {
 
 class Zstd final : public Decompressor {
  public:
-  explicit Zstd(Input input) : in_(std::move(input)) {}
+  Zstd(Input input, int window_log) : in_(std::move(input)) {
+    if (stream_ != nullptr) ZSTD_DCtx_setParameter(stream_, ZSTD_d_windowLogMax, window_log);
+  }
   ~Zstd() override { ZSTD_freeDStream(stream_); }
   Zstd(const Zstd&) = delete;
   Zstd& operator=(const Zstd&) = delete;
@@ -149,7 +151,7 @@ class Zstd final : public Decompressor {
       if (bytes.empty() && at_start_) break;
       const std::size_t result = ZSTD_decompressStream(stream_, &out, &in);
       in_.consume(in.pos);
-      if (ZSTD_isError(result) != 0) return broken("its zstd stream is damaged, or needs more than 128 MiB of memory");
+      if (ZSTD_isError(result) != 0) return broken("its zstd stream is damaged, or needs too much memory");
       at_start_ = result == 0;
       if (bytes.empty() && out.pos == 0) return broken("it ends in the middle of its zstd stream");
     }
@@ -185,11 +187,11 @@ class FdSource final : public LayerSource {
 
 }  // namespace
 
-Result<std::unique_ptr<Decompressor>> make_decompressor(LayerSource& source) {
+Result<std::unique_ptr<Decompressor>> make_decompressor(LayerSource& source, int window_log) {
   Input input(source);
   COVE_TRY(const auto start, input.peek(4));
   if (is_gzip(start)) return std::make_unique<Gzip>(std::move(input));
-  if (is_zstd(start)) return std::make_unique<Zstd>(std::move(input));
+  if (is_zstd(start)) return std::make_unique<Zstd>(std::move(input), window_log);
   return std::make_unique<Plain>(std::move(input));
 }
 

@@ -17,7 +17,8 @@ class Decompressor {
   virtual std::string_view media_type() const = 0;
 };
 
-// Reads the first bytes. `source` is lent.
-Result<std::unique_ptr<Decompressor>> make_decompressor(LayerSource& source);
+// Reads the first bytes. `source` is lent. A zstd stream gets at most 2 to the power of `window_log` bytes of memory.
+Result<std::unique_ptr<Decompressor>> make_decompressor(LayerSource& source,
+                                                        int window_log = UnpackLimits{}.window_log);
 
 }  // namespace cove::image

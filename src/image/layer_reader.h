@@ -45,6 +45,7 @@ struct UnpackLimits {
   std::uint64_t entries = 4'000'000;
   std::size_t path = 4096;  // bytes of a path
   std::size_t depth = 256;  // components
+  int window_log = 27;      // of zstd: 128 MiB of memory
   // Uncompressed bytes per compressed one, once more than `free_bytes` have come: zeros in gzip are 1000 : 1.
   std::uint64_t ratio = 400, free_bytes = std::uint64_t{1} << 30;
 };

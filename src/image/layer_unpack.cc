@@ -40,7 +40,7 @@ class Feeder {
   }
 
   Result<void> feed() {
-    COVE_TRY(const auto input, make_decompressor(source_));
+    COVE_TRY(const auto input, make_decompressor(source_, limits_.window_log));
     media_type = input->media_type();
     while (true) {
       const std::span<std::byte> room = pipe.room();

@@ -77,7 +77,7 @@ class Walk {
     TarEntry entry = entry_of(info, path, TarKind::directory);
     entry.xattrs = xattrs_of(fd);
     COVE_CHECK(put(entry));
-    if (kind_ == TreeKind::overlay && is_opaque(fd)) COVE_CHECK(put_empty(path + ".wh..wh..opq", entry));
+    if (kind_ == TreeKind::overlay && is_opaque(fd)) COVE_CHECK(put_empty(path + ".wh..wh..opq"));
     COVE_TRY(std::vector<std::string> names, os::names_in(fd));
     std::sort(names.begin(), names.end());
     for (const std::string& name : names) COVE_CHECK(member(fd, name, path == "./" ? name : path + name));
@@ -114,7 +114,7 @@ class Walk {
   Result<void> whiteout(const struct stat& info, const std::string& name, const std::string& path) {
     if (kind_ == TreeKind::plain || info.st_rdev != makedev(0, 0)) return {};
     const std::string above = path.substr(0, path.size() - name.size());
-    return put_empty(above + ".wh." + name, entry_of(info, path, TarKind::file));
+    return put_empty(above + ".wh." + name);
   }
 
   Result<void> hardlink(const struct stat& info, const std::string& path, const std::string& to) {
@@ -167,8 +167,9 @@ class Walk {
     COVE_CHECK(writer_.begin(entry));
     return writer_.end();
   }
-  Result<void> put_empty(const std::string& path, const TarEntry& like) {
-    return put({.path = path.starts_with("./") ? path.substr(2) : path, .mode = 0600, .mtime = like.mtime});
+  // Whiteouts have no time of their own: an overlay makes them when it likes.
+  Result<void> put_empty(const std::string& path) {
+    return put({.path = path.starts_with("./") ? path.substr(2) : path, .mode = 0600});
   }
 
   TreeKind kind_;

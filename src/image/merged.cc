@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -35,6 +36,12 @@ std::vector<std::string> without_repeats(const std::vector<std::string>& bottom_
   return topmost_first;
 }
 
+// An overlay does not look for this mark on a layer's root: what is below such a layer is left out here.
+bool hides_all_below(const std::string& tree) {
+  char value = 0;
+  return getxattr(tree.c_str(), "user.overlay.opaque", &value, 1) == 1 && value == 'y';
+}
+
 Result<void> publish_merged(const std::string& aside, const std::string& directory) {
   const UniqueFd fd(open(aside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return fail_errno("open " + aside);
@@ -66,11 +73,15 @@ Result<std::vector<std::string>> Store::lowers(const std::vector<std::string>& d
     if (!has_layer(id)) return fail(Errc::not_found, "layer " + id + " is gone: pull or load the image again");
   }
   std::vector<std::string> paths;
-  for (const std::string& id : ids) paths.push_back(layer_path(id));
+  for (const std::string& id : ids) {
+    paths.push_back(layer_path(id));
+    if (hides_all_below(paths.back())) break;
+  }
   if (paths.empty()) paths.push_back(path_ + "/empty");
   if (paths.size() <= kMostLowers) return paths;
   const auto split = static_cast<std::ptrdiff_t>(kMostLowers - 1);
-  const std::vector<std::string> merged(ids.begin() + split, ids.end()), trees(paths.begin() + split, paths.end());
+  const std::vector<std::string> merged(ids.begin() + split, ids.begin() + static_cast<std::ptrdiff_t>(paths.size())),
+      trees(paths.begin() + split, paths.end());
   paths.resize(kMostLowers - 1);
   COVE_TRY(std::string tree, merge(merged, trees));
   paths.push_back(std::move(tree));

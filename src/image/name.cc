@@ -40,9 +40,18 @@ bool is_tag(std::string_view tag) {
 
 // A host with or without a port; [::1] too.
 bool is_domain(std::string_view domain) {
+  const std::size_t colon = domain.rfind(':');
+  if (colon != std::string_view::npos && !domain.ends_with(']')) {
+    const std::string_view port = domain.substr(colon + 1);
+    const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+    if (port.empty() || port.size() > 5 || !std::all_of(port.begin(), port.end(), is_digit)) return false;
+    domain = domain.substr(0, colon);
+  }
   if (domain.empty() || domain.front() == '.' || domain.front() == '-') return false;
-  return std::all_of(domain.begin(), domain.end(),
-                     [](char c) { return is_word(c) || c == '.' || c == '-' || c == ':' || c == '[' || c == ']'; });
+  const bool address = domain.front() == '[' && domain.back() == ']';
+  return std::all_of(domain.begin(), domain.end(), [&](char c) {
+    return is_word(c) || c == '.' || c == '-' || (address && (c == ':' || c == '[' || c == ']'));
+  });
 }
 
 // A first component that cannot be one of a path is a domain.
