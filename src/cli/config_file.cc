@@ -27,6 +27,7 @@ Error at(const std::string& path, const toml::source_region& where, const std::s
 }
 
 Result<void> apply(const std::string& path, std::string_view key, const toml::node& node, SandboxSpec& spec) {
+  if (key == "insecure_registries") return {};  // cove-image reads it
   for (const Setting& setting : settings()) {
     if (setting.key != key) continue;
     const auto text = as_text(node);

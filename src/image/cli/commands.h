@@ -26,6 +26,6 @@ Result<Image> find_image(const Store& store, const std::string& name);
 // For people and for --json.
 std::string json_of(const Image& image);
 
-extern const Command kImport, kInspect, kLoad, kLs, kPrune, kRm, kSave;
+extern const Command kImport, kInspect, kLoad, kLs, kPrune, kPull, kRm, kSave;
 
 }  // namespace cove::image

@@ -7,7 +7,7 @@
 namespace cove::image {
 
 std::span<const Command> image_commands() {
-  static const Command all[] = {kLoad, kImport, kSave, kLs, kInspect, kRm, kPrune};
+  static const Command all[] = {kPull, kLoad, kImport, kSave, kLs, kInspect, kRm, kPrune};
   return all;
 }
 

@@ -1,0 +1,82 @@
+#include "image/pull.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include "cli/print.h"
+#include "image/cli/commands.h"
+#include "image/cli/stop_on_signal.h"
+
+namespace cove::image {
+namespace {
+
+constexpr int kInterrupted = 130;
+
+struct Options {
+  std::string name;
+  bool quiet = false;
+  std::optional<Platform> platform;
+};
+
+void define(Arguments& arguments, Options& options) {
+  arguments.flag("-q,--quiet", options.quiet, "Say nothing but the image's name at the end");
+  arguments.value("--platform", "OS/ARCH[/VARIANT]", "Instead of this machine's: linux/arm64",
+                  [&options](const std::string& text) -> Result<void> {
+                    COVE_TRY(options.platform, parse_platform(text));
+                    return {};
+                  });
+  arguments.positional("REF", options.name, cli::Need::required, "The image");
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+std::unique_ptr<Progress> make_progress(const Options& options) {
+  if (options.quiet) return make_no_progress();
+  const char* term = std::getenv("TERM");
+  const bool moves = isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
+  return moves ? make_terminal_progress(STDERR_FILENO) : make_plain_progress(STDERR_FILENO);
+}
+
+Result<Image> pull_as_asked(const Options& options, const std::stop_token& stop) {
+  COVE_TRY(const Reference reference, parse_reference(options.name));
+  COVE_TRY(Store store, open_store());
+  PullOptions how{.platform = options.platform};
+  COVE_TRY(how.plain, read_plain_hosts());
+  const auto progress = make_progress(options);
+  return pull(store, reference, how, *progress, stop);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  const StopOnSignal signals;
+  const auto image = pull_as_asked(options, signals.token());
+  if (!image) {
+    const int code = cli::report(image.error());
+    return signals.token().stop_requested() ? kInterrupted : code;
+  }
+  cli::print(image->name + "\n");
+  return 0;
+}
+
+}  // namespace
+
+const Command kPull{
+    .name = "image pull",
+    .usage = "REF [--quiet] [--platform OS/ARCH]",
+    .summary = "Fetch an image from a registry, or from docker or podman on this machine",
+    .examples =
+        "  cove image pull python:3.12\n"
+        "  cove image pull localhost:5000/team/tool@sha256:...\n"
+        "  cove image pull docker-daemon:mine:latest\n"
+        "  cove image pull containers-storage:localhost/mine",
+    .run = main,
+    .describe = describe,
+};
+
+}  // namespace cove::image

@@ -1,0 +1,32 @@
+# Images from elsewhere: registries, and engines on this machine.
+find_package(CURL REQUIRED)
+
+cove_library(cove_registry
+  SOURCES
+    reference.cc    # what people write for an image
+    url.cc          # addresses, and which may be plain
+    http.cc         # requests, over libcurl
+    challenge.cc    # WWW-Authenticate
+    credentials.cc  # who we are, as docker and podman keep it
+    base64.cc
+    auth.cc         # ... shown to a registry
+    registry.cc     # manifests and blobs
+    fetch.cc        # one blob into a file, resumed
+    pull_layers.cc  # many at a time
+    pull.cc         # one image
+    engine.cc       # ... from docker or podman
+    run_program.cc
+    bars.cc         # a layer's line on a terminal
+  LINKS cove_image CURL::libcurl OpenSSL::Crypto)
+
+target_sources(cove-image PRIVATE
+  cli/pull.cc
+  cli/plain_hosts.cc        # configuration of who may be spoken to in the clear
+  cli/plain_progress.cc
+  cli/terminal_progress.cc
+  cli/stop_on_signal.cc)
+target_link_libraries(cove-image PRIVATE cove_registry)
+
+cove_test(cove_registry_test
+  SOURCES reference_test.cc url_test.cc http_test.cc challenge_test.cc credentials_test.cc auth_test.cc bars_test.cc
+  LINKS cove_registry)
