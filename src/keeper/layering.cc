@@ -112,9 +112,9 @@ Result<void> Keeper::go_back(std::vector<std::string> layers, const record::Sess
   SandboxSpec next = spec_;
   next.layers = std::move(layers);
   COVE_CHECK(record_.write_spec(next));
-  if (const auto back = place_->rewind(next.layers, Deadline::after(kExchange)); !back) {
-    COVE_CHECK(record_.write_spec(spec_));
+  if (auto back = place_->rewind(next.layers, Deadline::after(kExchange)); !back) {
     if (back.error().code == Errc::internal) begin_end({back.error().message, false, false}, 0);
+    COVE_CHECK(record_.write_spec(spec_));
     return back;
   }
   const std::vector<std::string> old = std::exchange(spec_.layers, std::move(next.layers));

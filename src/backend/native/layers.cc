@@ -12,6 +12,7 @@
 #include "backend/native/host_image.h"
 #include "backend/native/volumes.h"
 #include "changes/merge.h"
+#include "os/mapped.h"
 #include "os/remove_tree.h"
 
 namespace cove::native {
@@ -128,15 +129,23 @@ bool is_empty(const std::string& directory) {
   return fs::directory_iterator(directory, error) == fs::directory_iterator();
 }
 
+// Files of other users of the caller's range cannot be linked but from inside a user namespace.
+Result<void> merge_trees(const std::vector<std::string>& trees, const std::string& into) {
+  auto plainly = changes::merge_layers(trees, into);
+  if (plainly || plainly.error().code != Errc::denied) return plainly;
+  if (os::as_mapped_root([&] { return changes::merge_layers(trees, into).has_value(); })) return {};
+  return plainly;
+}
+
 // The layers of one block, as one. Whoever is first has made it; it is the same, whoever makes it.
 Result<void> merge_block(const std::string& sealed, const std::vector<std::string>& chain) {
   const std::string into = sealed + block_name(chain.back(), chain.size());
   const std::string aside = into + ".new-" + std::to_string(getpid());
   if (is_directory(into)) return {};
-  COVE_CHECK(os::remove_tree(aside));
+  COVE_CHECK(os::remove_mapped_tree_at(AT_FDCWD, aside));
   if (mkdir(aside.c_str(), 0700) < 0) return fail_errno("make " + aside);
   const auto give_up = [&](Error error) {
-    [[maybe_unused]] const auto removed = os::remove_tree(aside);
+    [[maybe_unused]] const auto removed = os::remove_mapped_tree_at(AT_FDCWD, aside);
     return fail(std::move(error));
   };
   const auto ids = blocks_of(sealed, chain, chain.size() == kSmallBlock ? Blocks::single : Blocks::merged);
@@ -150,12 +159,11 @@ Result<void> merge_block(const std::string& sealed, const std::vector<std::strin
     for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
       if (is_directory(sealed + *id + "/" + name)) trees.push_back(sealed + *id + "/" + name);
     }
-    if (auto merged = changes::merge_layers(trees, aside + "/" + name); !merged)
-      return give_up(std::move(merged).error());
+    if (auto merged = merge_trees(trees, aside + "/" + name); !merged) return give_up(std::move(merged).error());
   }
   if (rename(aside.c_str(), into.c_str()) == 0) return {};
   const int number = errno;
-  if (number == EEXIST || number == ENOTEMPTY) return os::remove_tree(aside);
+  if (number == EEXIST || number == ENOTEMPTY) return os::remove_mapped_tree_at(AT_FDCWD, aside);
   return give_up(errno_error(number, "name " + into));
 }
 
