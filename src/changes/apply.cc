@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include "changes/apply_plan.h"
 #include "changes/apply_write.h"
@@ -29,6 +30,16 @@ Result<void> lock(int host, const std::string& host_dir) {
   if (flock(host, LOCK_EX | LOCK_NB) == 0) return {};
   if (errno == EWOULDBLOCK) return fail(Errc::busy, "another apply is at work in " + host_dir + ": wait for it");
   return fail_errno("lock " + host_dir);
+}
+
+// Both sides agree from here on: what comes next is a change of one side only.
+void remember_same(const Plan& plan, Applied& applied) {
+  std::set<std::string> paths;
+  for (const Written& one : plan.same) paths.insert(one.path);
+  std::erase_if(applied.written, [&](const Written& one) { return paths.contains(one.path); });
+  applied.written.insert(applied.written.end(), plan.same.begin(), plan.same.end());
+  std::sort(applied.written.begin(), applied.written.end(),
+            [](const Written& a, const Written& b) { return a.path < b.path; });
 }
 
 Result<void> carry_out(int upper, int host, const ApplyOptions& options, Plan& plan, Applied& applied) {
@@ -66,6 +77,7 @@ Result<Applied> apply(const std::string& upper, const std::string& host_dir, con
   } else if (auto done = carry_out(inside.get(), host.get(), options, plan, applied); !done) {
     return fail(std::move(done).error().because("apply to " + host_dir + ", where nothing was changed"));
   }
+  if (!options.dry_run) remember_same(plan, applied);
   const auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };
   std::stable_sort(applied.changes.begin(), applied.changes.end(), by_path);
   std::stable_sort(applied.conflicts.begin(), applied.conflicts.end(), by_path);

@@ -76,6 +76,9 @@ class Planner {
   bool changed_meanwhile(const std::string& path, const struct stat& info) const {
     return later(info.st_ctim, options_.base) && !written_earlier(path, info);
   }
+  void agree(const std::string& path, const struct stat& host) {
+    if (changed_meanwhile(path, host)) plan_.same.push_back(Written::of(path, host));
+  }
   Result<void> count() {
     if (++seen_ <= options_.most_entries) return {};
     return fail(Errc::busy, "there are more than " + std::to_string(options_.most_entries) + " entries to apply");
@@ -211,7 +214,7 @@ class Planner {
     Step step{.path = here.path, .mode = inside.st_mode & kModeBits, .seen = host};
     if (host && S_ISREG(host->st_mode) && step.mode == (host->st_mode & kModeBits) &&
         same_as_host(fd.get(), inside, here, *host)) {
-      return {};
+      return agree(here.path, *host), Result<void>{};
     }
     if (auto bits = lost_bits(inside); !bits.empty()) refuse(here.path, bits);
     return put(here, std::move(step), was_copied_up(fd.get()) ? &inside : nullptr);
@@ -230,7 +233,7 @@ class Planner {
     const auto depth = static_cast<std::size_t>(std::count(here.path.begin(), here.path.end(), '/'));
     if (host && S_ISLNK(host->st_mode)) {
       const auto old = read_link_at(here.host, here.name);
-      if (old && *old == *target) return {};
+      if (old && *old == *target) return agree(here.path, *host), Result<void>{};
     }
     if (!options_.links && leads_out(*target, depth))
       return refuse(here.path, "the link leads out of the directory, or may: " + *target), Result<void>{};

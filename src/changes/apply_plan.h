@@ -31,6 +31,7 @@ struct Plan {
   std::vector<Step> removals;  // what is below a directory before it
   std::vector<Step> makings;   // a directory before what is below it
   std::vector<Objection> conflicts, refused;
+  std::vector<Written> same;  // what the host has already, though it changed: of an apply that was cut short, perhaps
 };
 
 // Whether a link's target, in a directory so many levels below DIR, is absolute or may lead out of DIR. ".." after a

@@ -119,7 +119,8 @@ Result<changes::Applied> apply(const Options& options) {
     COVE_TRY(how.already, changes::written_from_json(*before));
   }
   COVE_TRY(auto applied, changes::apply(tree.path(), copy.source, how));
-  if (applied.wrote) COVE_CHECK(record::write_file_at(opened.directory(), kApplied, to_json(applied.written)));
+  // Also if there was nothing to write: an apply that was killed before it got here may have written it all.
+  if (!options.dry_run) COVE_CHECK(record::write_file_at(opened.directory(), kApplied, to_json(applied.written)));
   return applied;
 }
 

@@ -2,6 +2,7 @@
 #include "cli/leftovers.h"
 #include "cli/print.h"
 #include "cli/text.h"
+#include "record/snapshots.h"
 
 namespace cove::cli {
 namespace {
@@ -30,6 +31,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
     else
       code = report(done.error());
   }
+  if (const auto layers = record::clear_layers(); !layers) code = report(layers.error());
   show_leftovers(cleared, json);
   return code;
 }

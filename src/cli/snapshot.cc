@@ -54,9 +54,10 @@ int main(Arguments& arguments, std::vector<std::string> words) {
     return remove({options.words.begin() + 1, options.words.end()});
   if (options.words.empty() || options.words.size() > 2)
     return arguments.usage_error("give the sandbox's name and perhaps a tag, or 'rm' and tags");
+  const std::string tag = options.words.size() == 2 ? options.words[1] : made_up(options.words[0]);
+  if (tag.starts_with('.')) return arguments.usage_error("a tag begins with a letter or digit");
   auto sandbox = Sandbox::open(options.words[0]);
   if (!sandbox) return report(sandbox.error());
-  const std::string tag = options.words.size() == 2 ? options.words[1] : made_up(options.words[0]);
   const auto made = sandbox->snapshot(tag);
   if (!made) return report(made.error());
   print(options.json ? *made + "\n" : tag + "\n");

@@ -1,5 +1,8 @@
+#include <thread>
+
 #include "client/json.h"
 #include "client/pool.h"
+#include "record/snapshots.h"
 
 namespace cove {
 
@@ -40,16 +43,42 @@ Result<void> Sandbox::stop(proto::StopRequest request, const Call& call) {
   return fail(std::move(done).error());
 }
 
+namespace {
+
+// Of a sandbox that has no keeper to do so.
+Result<void> remove_dead(record::Record& record, const record::Info& info) {
+  COVE_CHECK(record.remove());
+  if (!info.spec.layers.empty()) COVE_CHECK(record::clear_layers(info.spec.layers));
+  return {};
+}
+
+// A keeper that has given its last answer may hold its lock for a moment yet.
+Result<void> remove_dying(const std::string& name, Error not_running) {
+  const Deadline deadline = Deadline::after(std::chrono::seconds(5));
+  while (!deadline.passed()) {
+    auto record = record::Record::open(name);
+    if (!record) return {};
+    COVE_TRY(const auto info, record->info());
+    if (info.life != record::Life::running) return remove_dead(*record, info);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return fail(std::move(not_running));
+}
+
+}  // namespace
+
 Result<void> Sandbox::remove(const std::string& name, const Call& call) {
   COVE_TRY(auto record, record::Record::open(name));
   COVE_TRY(const auto info, record.info());
-  if (info.life != record::Life::running) return record.remove();
-  COVE_TRY(Sandbox sandbox, open(name));
-  COVE_CHECK(sandbox.stop({.remove = true}, call));
+  if (info.life != record::Life::running) return remove_dead(record, info);
+  auto sandbox = open(name);
+  if (!sandbox && sandbox.error().code == Errc::disconnected) return remove_dying(name, std::move(sandbox).error());
+  if (!sandbox) return fail(std::move(sandbox).error());
+  COVE_CHECK(sandbox->stop({.remove = true}, call));
   // A keeper that was killed while it stopped leaves the directory behind.
   if (auto left = record::Record::open(name)) {
     COVE_TRY(const auto state, left->info());
-    if (state.life != record::Life::running) return left->remove();
+    if (state.life != record::Life::running) return remove_dead(*left, state);
   }
   return {};
 }

@@ -49,7 +49,8 @@ class Keeper final : public SessionHost {
   CommandTable& commands() override { return commands_; }
   Result<void> accepting() const override;
   std::string inspect() override;
-  bool holding() const override { return !ended_.empty() && phase_ == Phase::serving; }
+  // Not for as long as another command runs, which may be days.
+  bool holding() const override { return !ended_.empty() && commands_.running() == 0 && phase_ == Phase::serving; }
   void layers(ClientSession& asking, const proto::LayerRequest& request) override;
   void stop(ClientSession& asking, const proto::StopRequest& request) override;
   void wants_pump(ClientSession& session) override;

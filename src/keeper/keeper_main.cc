@@ -118,6 +118,9 @@ Result<record::Record> take_record(const record::LaunchRequest& request, Sandbox
 Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSpec& spec, UniqueFd lifetime) {
   const Deadline deadline = Deadline::after(120s);
   COVE_TRY(Backend * backend, find_backend(spec.backend));
+  if (spec.checkpoint && spec.backend != "native")
+    return fail(Errc::unsupported,
+                "--checkpoint: backend " + spec.backend + " cannot seal its files: use --backend native");
   KeeperParts parts;
   SandboxSpec placed = spec;
   COVE_TRY(const std::string home, record::home());

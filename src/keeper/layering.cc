@@ -1,13 +1,11 @@
 // Files and sessions of a Keeper's sandbox, saved and taken back. Each request waits for the states of all sessions,
 // which the guest tells when no command of theirs is ending, and is then done in one go.
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/log.h"
 #include "keeper/keeper.h"
+#include "os/background.h"
 #include "record/json.h"
 
 namespace cove::keeper {
@@ -21,16 +19,10 @@ constexpr std::size_t kMostDone = 10'000;
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
-// Layers may hold a million files: their removal is nobody's wait. The grandchild is nobody's child.
+// Layers may hold a million files: their removal is nobody's wait.
 void clear_in_background(const std::vector<std::string>& given_up) {
   if (given_up.empty()) return;
-  const pid_t child = fork();
-  if (child == 0) {
-    if (fork() == 0) [[maybe_unused]]
-      const auto cleared = record::clear_layers(given_up);
-    _exit(0);
-  }
-  if (child > 0) waitpid(child, nullptr, 0);
+  os::run_in_background([&] { [[maybe_unused]] const auto cleared = record::clear_layers(given_up); });
 }
 
 }  // namespace
@@ -61,6 +53,7 @@ void Keeper::do_layer_work() {
       client->second->answer_error(done.error());
   }
   heard_.clear();
+  os::reap_background();
   if (holding()) return;
   std::vector<ClientSession*> all;
   for (auto& [token, session] : sessions_) all.push_back(session.get());
@@ -84,14 +77,17 @@ Result<std::string> Keeper::do_request(const proto::LayerRequest& request) {
   return dump(Json{{"checkpoint", spec_.checkpoint}});
 }
 
-// The layer is named first: after a crash in between, one that is not there is no harm, but one that is not named would
-// be lost.
+// The layer is named first: after a crash in between, or on a full disk, one that is not there is no harm, but one that
+// is not named would be lost. So it stays named if nobody knows how far the exchange has come.
 Result<bool> Keeper::seal() {
   if (!place_->has_changes()) return false;
   const std::string id = record::new_layer_id();
   COVE_CHECK(record_.add_layer(id));
   auto sealed = place_->seal(id, Deadline::after(kExchange));
-  if (!sealed && sealed.error().code == Errc::internal) begin_end({sealed.error().message, false, false}, 0);
+  if (!sealed && sealed.error().code == Errc::internal) {
+    begin_end({sealed.error().message, false, false}, 0);
+    return sealed;
+  }
   if (!sealed || !*sealed) {
     COVE_CHECK(record_.write_spec(spec_));
     return sealed;
@@ -109,13 +105,18 @@ void Keeper::give_sessions(const record::Sessions& sessions) {
 Result<void> Keeper::go_back(std::vector<std::string> layers, const record::Sessions& sessions) {
   if (commands_.running() > 0)
     return fail(Errc::conflict, "commands are running in sandbox " + record_.name() + ": wait for them or end them");
-  const std::vector<std::string> old = spec_.layers;
-  if (const auto back = place_->rewind(layers, Deadline::after(kExchange)); !back) {
+  // With nothing in a persistent sandbox's own layer, all of its files are what its record names: writing that down is
+  // the one moment before which a crash leaves it as it was, and after which as it is to be.
+  if (spec_.persistent) COVE_CHECK(seal());
+  SandboxSpec next = spec_;
+  next.layers = std::move(layers);
+  COVE_CHECK(record_.write_spec(next));
+  if (auto back = place_->rewind(next.layers, Deadline::after(kExchange)); !back) {
     if (back.error().code == Errc::internal) begin_end({back.error().message, false, false}, 0);
+    COVE_CHECK(record_.write_spec(spec_));
     return back;
   }
-  spec_.layers = std::move(layers);
-  COVE_CHECK(record_.write_spec(spec_));
+  const std::vector<std::string> old = std::exchange(spec_.layers, std::move(next.layers));
   record::Sessions given;
   for (const auto& [name, state] : heard_) given[name] = "";
   for (const auto& [name, state] : sessions) given[name] = state;

@@ -28,6 +28,15 @@ using Json = nlohmann::json;
 
 // Kept long enough that a layer which was sealed but is not written down yet cannot be taken for a leftover.
 constexpr std::int64_t kGraceSeconds = 60;
+// What is ours in passing (a fork's snapshot) may be needed for as long as a thousand forks take.
+constexpr std::int64_t kPassingSeconds = 3600;
+
+// By a time that only we can set: the sandbox's own directories are below these.
+bool is_older(int folder, const std::string& name, std::int64_t seconds) {
+  struct stat info{};
+  return fstatat(folder, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 &&
+         std::time(nullptr) - info.st_mtim.tv_sec >= seconds;
+}
 
 Result<UniqueFd> open_folder(const char* name) {
   COVE_TRY(const std::string path, home());
@@ -126,15 +135,27 @@ std::string hex(std::size_t bytes) {
   return text;
 }
 
+// Snapshots that are nobody's: half made, half removed, or of a fork whose maker was killed.
+void clear_passing(int folder, const std::vector<std::string>& tags) {
+  for (const std::string& tag : tags) {
+    if (tag.starts_with(".") && is_older(folder, tag, kPassingSeconds)) [[maybe_unused]]
+      const auto removed = os::remove_tree_at(folder, tag);
+  }
+}
+
 // Every layer that something stands on. A record that cannot be read may name any: then nothing is removed.
 Result<std::set<std::string>> layers_in_use() {
   std::set<std::string> used;
   COVE_TRY(const UniqueFd folder, open_folder("snapshots"));
+  COVE_TRY(const auto all, os::names_in(folder.get()));
+  clear_passing(folder.get(), all);
   COVE_TRY(const auto tags, os::names_in(folder.get()));
   for (const std::string& tag : tags) {
     if (tag.starts_with(".new-")) continue;
-    COVE_TRY(const Snapshot snapshot, read_snapshot(folder.get(), tag));
-    used.insert(snapshot.layers.begin(), snapshot.layers.end());
+    auto snapshot = read_snapshot(folder.get(), tag);
+    if (!snapshot && faccessat(folder.get(), tag.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) < 0) continue;  // removed just now
+    if (!snapshot) return fail(std::move(snapshot).error().because("read snapshot " + tag));
+    used.insert(snapshot->layers.begin(), snapshot->layers.end());
   }
   COVE_TRY(const UniqueFd sandboxes, open_sandboxes());
   COVE_TRY(const auto names, os::names_in(sandboxes.get()));
@@ -215,7 +236,10 @@ Result<void> remove_snapshot(const std::string& tag) {
     const auto found = find_snapshot(tag);
     return found ? Result<void>() : fail(found.error());
   }
-  return os::remove_tree_at(folder.get(), tag);
+  // First out of sight, as a whole: half of a snapshot would look damaged.
+  const std::string gone = ".new-gone-" + hex(8);
+  if (renameat(folder.get(), tag.c_str(), folder.get(), gone.c_str()) < 0) return fail_errno("remove snapshot " + tag);
+  return os::remove_tree_at(folder.get(), gone);
 }
 
 std::string new_layer_id() { return hex(12); }
@@ -228,12 +252,12 @@ Result<std::size_t> clear_layers(const std::vector<std::string>& given_up) {
   COVE_TRY(const auto used, layers_in_use());
   std::size_t removed = 0;
   for (const std::string& name : names) {
-    struct stat info{};
-    // ID.16 is of ID's chain.
+    // ID.16 is of ID's chain; ID.16.new-PID was being made of it.
     const std::string id = name.substr(0, name.find('.'));
-    if (used.contains(id) || fstatat(folder.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) continue;
-    const bool sure = std::find(given_up.begin(), given_up.end(), id) != given_up.end();
-    if (!sure && std::time(nullptr) - info.st_ctim.tv_sec < kGraceSeconds) continue;
+    const bool half_made = name.find(".new-") != std::string::npos;
+    if (used.contains(id) && !half_made) continue;
+    const bool sure = !half_made && std::find(given_up.begin(), given_up.end(), id) != given_up.end();
+    if (!sure && !is_older(folder.get(), name, kGraceSeconds)) continue;
     COVE_CHECK(os::remove_mapped_tree_at(folder.get(), name));
     ++removed;
   }

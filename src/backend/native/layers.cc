@@ -1,5 +1,6 @@
 #include "backend/native/layers.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +13,7 @@
 #include "backend/native/volumes.h"
 #include "changes/merge.h"
 #include "image/store.h"
+#include "os/mapped.h"
 #include "os/remove_tree.h"
 #include "os/spread.h"
 
@@ -127,7 +129,7 @@ Result<void> make_own(const SandboxSpec& spec, const os::Users& users, std::vect
   if (mkdir(own.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + own);
   for (const Layer& layer : layers) {
     for (const std::string& old : {layer.upper + ".old", layer.work + ".old"}) {
-      if (is_directory(old)) COVE_CHECK(os::remove_tree(old));
+      if (is_directory(old)) COVE_CHECK(os::remove_mapped_tree_at(AT_FDCWD, old));
     }
     COVE_CHECK(make_owned(layer.upper, users));
     COVE_CHECK(make_owned(layer.work, users));
@@ -135,6 +137,44 @@ Result<void> make_own(const SandboxSpec& spec, const os::Users& users, std::vect
   std::error_code ignored;
   fs::remove_all(layers.front().upper + "/tmp", ignored);
   return {};
+}
+
+// Files of other users of the caller's range cannot be linked but from inside a user namespace.
+Result<void> merge_trees(const std::vector<std::string>& trees, const std::string& into) {
+  auto plainly = changes::merge_layers(trees, into);
+  if (plainly || plainly.error().code != Errc::denied) return plainly;
+  if (os::as_mapped_root([&] { return changes::merge_layers(trees, into).has_value(); })) return {};
+  return plainly;
+}
+
+// The layers of one block, as one. Whoever is first has made it; it is the same, whoever makes it.
+Result<void> merge_block(const std::string& sealed, const std::vector<std::string>& chain) {
+  const std::string into = sealed + block_name(chain.back(), chain.size());
+  const std::string aside = into + ".new-" + std::to_string(getpid());
+  if (is_directory(into)) return {};
+  COVE_CHECK(os::remove_mapped_tree_at(AT_FDCWD, aside));
+  if (mkdir(aside.c_str(), 0700) < 0) return fail_errno("make " + aside);
+  const auto give_up = [&](Error error) {
+    [[maybe_unused]] const auto removed = os::remove_mapped_tree_at(AT_FDCWD, aside);
+    return fail(std::move(error));
+  };
+  const auto ids = blocks_of(sealed, chain, chain.size() == kSmallBlock ? Blocks::single : Blocks::merged);
+  std::error_code error;
+  std::set<std::string> names;
+  for (const std::string& id : ids) {
+    for (const auto& entry : fs::directory_iterator(sealed + id, error)) names.insert(entry.path().filename());
+  }
+  for (const std::string& name : names) {
+    std::vector<std::string> trees;
+    for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+      if (is_directory(sealed + *id + "/" + name)) trees.push_back(sealed + *id + "/" + name);
+    }
+    if (auto merged = merge_trees(trees, aside + "/" + name); !merged) return give_up(std::move(merged).error());
+  }
+  if (rename(aside.c_str(), into.c_str()) == 0) return {};
+  const int number = errno;
+  if (number == EEXIST || number == ENOTEMPTY) return os::remove_mapped_tree_at(AT_FDCWD, aside);
+  return give_up(errno_error(number, "name " + into));
 }
 
 }  // namespace
@@ -155,6 +195,9 @@ Result<std::vector<Layer>> find_layers(const SandboxSpec& spec, const os::Users&
 }
 
 Result<std::vector<Layer>> make_layers(const SandboxSpec& spec, const os::Users& users) {
+  // What a crash has kept from being merged would add up to more than can be mounted.
+  if (spec.layers.size() >= kSmallBlock) [[maybe_unused]]
+    const auto merged = merge_sealed(spec);
   COVE_TRY(auto layers, find_layers(spec, users));
   if (spec.disk_bytes == 0) COVE_CHECK(make_own(spec, users, layers));
   return layers;
@@ -162,29 +205,12 @@ Result<std::vector<Layer>> make_layers(const SandboxSpec& spec, const os::Users&
 
 Result<void> merge_sealed(const SandboxSpec& spec) {
   const std::string sealed = home_of(spec) + "/layers/";
-  const auto& chain = spec.layers;
+  // All that are missing, not only the last: a merge may have been cut off by a crash.
   for (const std::size_t length : {kSmallBlock, kLargeBlock}) {
-    if (chain.empty() || chain.size() % length != 0) continue;
-    SandboxSpec part = spec;
-    part.layers.assign(chain.end() - static_cast<std::ptrdiff_t>(length), chain.end());
-    const std::string into = sealed + block_name(chain.back(), length), aside = into + ".new";
-    if (is_directory(into)) continue;
-    COVE_CHECK(os::remove_tree(aside));
-    if (mkdir(aside.c_str(), 0700) < 0) return fail_errno("make " + aside);
-    const auto ids = blocks_of(sealed, part.layers, length == kSmallBlock ? Blocks::single : Blocks::merged);
-    std::error_code error;
-    std::set<std::string> names;
-    for (const std::string& id : ids) {
-      for (const auto& entry : fs::directory_iterator(sealed + id, error)) names.insert(entry.path().filename());
+    for (std::size_t end = length; end <= spec.layers.size(); end += length) {
+      const auto last = spec.layers.begin() + static_cast<std::ptrdiff_t>(end);
+      COVE_CHECK(merge_block(sealed, {last - static_cast<std::ptrdiff_t>(length), last}));
     }
-    for (const std::string& name : names) {
-      std::vector<std::string> trees;
-      for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
-        if (is_directory(sealed + *id + "/" + name)) trees.push_back(sealed + *id + "/" + name);
-      }
-      COVE_CHECK(changes::merge_layers(trees, aside + "/" + name));
-    }
-    if (rename(aside.c_str(), into.c_str()) < 0) return fail_errno("name " + into);
   }
   return {};
 }
@@ -248,7 +274,7 @@ Result<LayerChange> LayerChange::rewind(const SandboxSpec& spec, const os::Users
 void LayerChange::keep() {
   for (const Move& move : moves_) {
     if (move.remove) [[maybe_unused]]
-      const auto removed = os::remove_tree(move.to);
+      const auto removed = os::remove_mapped_tree_at(AT_FDCWD, move.to);
   }
   moves_.clear();
   made_.clear();

@@ -6,7 +6,6 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +22,7 @@
 #include "backend/native/network.h"
 #include "backend/native/relayer.h"
 #include "backend/native/volumes.h"
+#include "os/background.h"
 #include "os/cgroup_layout.h"
 #include "os/child.h"
 #include "os/clone.h"
@@ -46,17 +46,6 @@ Result<SocketPair> make_pair(const char* what) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno(what);
   return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-// Nobody's child, so that nobody waits for it.
-void merge_in_background(const SandboxSpec& spec) {
-  const pid_t child = fork();
-  if (child == 0) {
-    if (fork() == 0) [[maybe_unused]]
-      const auto merged = merge_sealed(spec);
-    _exit(0);
-  }
-  if (child > 0) waitpid(child, nullptr, 0);
 }
 
 class NativePlace final : public Place {
@@ -102,7 +91,8 @@ class NativePlace final : public Place {
     if (change.changed().empty()) return false;
     COVE_CHECK(exchange(change, deadline));
     spec_.layers.push_back(id);
-    if (spec_.layers.size() % 16 == 0) merge_in_background(spec_);
+    if (spec_.layers.size() % 16 == 0)
+      os::run_in_background([&] { [[maybe_unused]] const auto merged = merge_sealed(spec_); });
     return true;
   }
   Result<void> rewind(const std::vector<std::string>& layers, Deadline deadline) override {
@@ -156,6 +146,9 @@ Result<void> check(const SandboxSpec& spec) {
   if (!spec.net.empty() && spec.net != "none" && spec.net != "host" && !wants_full(spec)) {
     return fail(Errc::invalid, "--net " + spec.net + ": there are none, host, full and full,private");
   }
+  if (spec.disk_bytes > 0 && spec.checkpoint)
+    return fail(Errc::unsupported,
+                "--disk with --checkpoint: files that are kept in memory cannot become a layer; leave one of them out");
   if (spec.disk_bytes > 0 && spec.persistent) {
     return fail(
         Errc::unsupported,

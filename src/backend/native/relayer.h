@@ -4,7 +4,8 @@
 // sandbox's namespaces and lives for a moment.
 //
 // Whoever runs on sees the new files by absolute paths at once. What he has open, and his working directory, stay what
-// they were: bytes written to an open file go to the old layer.
+// they were: bytes written to an open file go to the old layer. A named pipe or socket that somebody holds there cannot
+// be reached by its name any more.
 
 #include <sys/types.h>
 
