@@ -4,6 +4,7 @@
 
 #include <span>
 
+#include <map>
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/print.h"
@@ -18,6 +19,8 @@ using cli::print;
 using cli::report;
 
 std::span<const Command> image_commands();
+// Of 'cove snapshot', which runs them as "snapshot-export" and "snapshot-import".
+std::span<const Command> snapshot_commands();
 
 // Of $COVE_HOME.
 Result<Store> open_store();
@@ -26,6 +29,13 @@ Result<Image> find_image(const Store& store, const std::string& name);
 // For people and for --json.
 std::string json_of(const Image& image);
 
+// Who stands on images, by the image's name as it was written there.
+using Users = std::multimap<std::string, std::string>;
+Result<Users> find_users_of_images();
+// "sandbox a, snapshot b"; "" if nobody does.
+std::string users_of(const Image& image, const Users& users);
+
 extern const Command kImport, kInspect, kLoad, kLs, kPrune, kPull, kRm, kSave;
+extern const Command kSnapshotExport, kSnapshotImport;
 
 }  // namespace cove::image

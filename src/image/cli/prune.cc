@@ -1,6 +1,6 @@
 #include "cli/text.h"
 #include "image/cli/commands.h"
-#include "record/record.h"
+#include "image/snapshot.h"
 
 namespace cove::image {
 namespace {
@@ -12,21 +12,25 @@ void describe(Arguments& arguments) {
   define(arguments, json);
 }
 
-// Layers of the images that sandboxes were made from.
-Result<std::set<std::string>> layers_in_use(const Store& store) {
-  COVE_TRY(const auto sandboxes, record::list());
-  std::set<std::string> used;
-  for (const record::Info& info : sandboxes) {
-    const auto image = store.find(info.spec.image);
-    if (image && *image) used.insert((*image)->layers.begin(), (*image)->layers.end());
+// Images that came with a snapshot and have nobody else go with the last that stands on them.
+Result<Use> in_use(const Store& store) {
+  COVE_TRY(const Users users, find_users_of_images());
+  COVE_TRY(std::vector<Image> images, store.list());
+  Use use;
+  for (const Image& image : images) {
+    if (image.name.starts_with(kSnapshotNames) && users_of(image, users).empty()) use.forget.insert(image.name);
   }
-  return used;
+  COVE_TRY(const std::vector<Image> replaced, store.replaced());
+  images.insert(images.end(), replaced.begin(), replaced.end());
+  for (const Image& image : images) {
+    if (!users_of(image, users).empty()) use.layers.insert(image.layers.begin(), image.layers.end());
+  }
+  return use;
 }
 
 Result<Pruned> prune() {
   COVE_TRY(Store store, open_store());
-  COVE_TRY(const auto used, layers_in_use(store));
-  return store.prune(used);
+  return store.prune_after([&] { return in_use(store); });
 }
 
 int main(Arguments& arguments, std::vector<std::string> words) {
@@ -51,7 +55,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 const Command kPrune{
     .name = "image prune",
     .usage = "[--json]",
-    .summary = "Remove layers that no image and no sandbox uses",
+    .summary = "Remove layers that no image, sandbox or snapshot uses",
     .examples = "  cove image prune",
     .run = main,
     .describe = describe,
