@@ -15,7 +15,11 @@ struct SandboxSpec {
   std::string backend = "auto";
   std::vector<std::string> require;  // what `auto` must find: see kRequirements
   std::string image, net, cwd;
-  std::vector<std::string> layers;  // sealed ones above the image, the lowest first: see native/layers.h
+  std::vector<std::string> image_layers;  // of an image of the store: its diff ids, settled when the sandbox is made
+  std::string user;                       // whom sessions run as; "" is root
+  std::vector<std::string> command;       // what the image would run; never stored
+  std::string pull = "missing";           // or "always", "never": whether to fetch the image; never stored
+  std::vector<std::string> layers;        // sealed ones above the image, the lowest first: see native/layers.h
   std::vector<std::pair<std::string, std::string>>
       env;                                       // the final environment: base, -e and forwarded, already filtered
   std::vector<std::string> env_names_forwarded;  // their values are never written to disk

@@ -20,7 +20,7 @@ void define(Arguments& arguments, Options& options) {
   arguments.flag("--json", options.json, "Print one JSON object instead of the output");
   define_stdin(arguments, options.stdin_from);
   define(arguments, options.spec);
-  arguments.rest("COMMAND", options.words, Need::required);
+  arguments.rest("COMMAND", options.words, Need::optional);
 }
 
 void describe(Arguments& arguments) {
@@ -33,6 +33,7 @@ int run_in(Sandbox& sandbox, const Options& options, const SandboxSpec& spec, Co
   if (!input) return report(input.error());
   CommandSpec command;
   command.script = join_words(options.words);
+  if (options.words.empty()) command.argv = spec.command;
   command.split = !options.json && !same_output();
   command.end_with_client = true;
   LiveOutput output(&control);
@@ -62,6 +63,8 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   if (options.spec.persistent) return arguments.usage_error("--persistent: a sandbox for one command is not kept");
   auto spec = make_spec(options.spec);
   if (!spec) return report(spec.error());
+  if (options.words.empty() && spec->command.empty())
+    return arguments.usage_error("COMMAND is required: the image does not say what to run");
   spec->owned = true;
   Control control;
   const InterruptOnSignal interrupt(control);
@@ -82,6 +85,7 @@ const Command kRun{
     .examples =
         "  cove run -- 'echo hi; exit 3'\n"
         "  cove run --timeout 30s make test\n"
+        "  cove run --image python:3.12 -- python -V\n"
         "  tar c . | cove run --stdin - 'tar t | wc -l'",
     .run = main,
     .describe = describe,

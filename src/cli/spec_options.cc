@@ -5,6 +5,7 @@
 #include "backend/table.h"
 #include "cli/print.h"
 #include "cli/settings.h"
+#include "client/image.h"
 #include "policy/env.h"
 #include "record/snapshots.h"
 
@@ -47,6 +48,7 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.texts("--volume", options.volumes, "HOST:INSIDE[:ro|:cow]",
                   "Show a host directory inside; cow: as a private copy, see 'cove apply'");
   arguments.texts("--require", options.require, "WALL", "What 'auto' must find: fs-read, fs-write, net, pid, memory");
+  arguments.text("--pull", options.pull, "WHEN", "Whether to fetch the image: missing (usual), always, never");
   arguments.text("--from", options.from, "TAG", "Begin as a snapshot: its files, its sessions");
   arguments.flag("--checkpoint", options.checkpoint, "Each command that changes files can be undone: 'cove undo'");
   arguments.flag("--prove", options.prove, "Try its walls before it is used; the report is in 'cove inspect'");
@@ -73,11 +75,14 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
   spec.login = !options.no_login;
   spec.from = options.from;
   spec.checkpoint = options.checkpoint;
-  if (!options.cwd.empty())
-    spec.cwd = absolute(options.cwd);
-  else if (options.from.empty())
-    spec.cwd = spec.backend == "local" ? current_directory() : "/workspace";
-  COVE_CHECK(policy::fill_env(spec, {.set = options.env, .forward = options.forward_env}, policy::host_env()));
+  if (!options.cwd.empty()) spec.cwd = absolute(options.cwd);
+  if (options.pull != "missing" && options.pull != "always" && options.pull != "never")
+    return fail(Errc::invalid, "--pull " + options.pull + ": there are missing, always and never");
+  spec.pull = options.pull;
+  COVE_TRY(auto image_env, settle_image(spec, PullOutput::shown));
+  if (spec.cwd.empty() && options.from.empty()) spec.cwd = spec.backend == "local" ? current_directory() : "/workspace";
+  COVE_CHECK(policy::fill_env(spec, {.image = std::move(image_env), .set = options.env, .forward = options.forward_env},
+                              policy::host_env()));
   return spec;
 }
 

@@ -11,7 +11,7 @@ namespace cove::cli {
 struct SpecOptions {
   std::map<std::string, std::string> settings;  // by key; checked when parsed
   std::vector<std::string> env, forward_env, volumes, require;
-  std::string cwd, from;
+  std::string cwd, from, pull = "missing";
   bool checkpoint = false;
   bool prove = false, persistent = false, no_login = false;
 };

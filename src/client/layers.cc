@@ -80,6 +80,8 @@ Result<void> stand_on_snapshot(SandboxSpec& spec) {
   if (!spec.image.empty() && spec.image != snapshot.image)
     return fail(Errc::invalid, "--from " + spec.from + " brings its own image: leave --image out");
   spec.image = snapshot.image;
+  spec.image_layers = snapshot.image_layers;
+  if (spec.user.empty()) spec.user = snapshot.user;
   spec.layers = snapshot.layers;
   if (spec.cwd.empty()) spec.cwd = snapshot.cwd;
   const auto knows = [&](const std::string& key) {

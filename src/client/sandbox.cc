@@ -5,6 +5,7 @@
 
 #include "client/control.h"
 #include "client/from.h"
+#include "client/image.h"
 #include "client/launch.h"
 #include "client/pool.h"
 #include "policy/env.h"
@@ -42,7 +43,8 @@ Result<Sandbox> Sandbox::create(const SandboxSpec& spec, const Call& call) {
   if (whole.name.empty()) whole.name = record::make_name();
   COVE_CHECK(record::check_name(whole.name));
   if (!whole.from.empty()) COVE_CHECK(stand_on_snapshot(whole));
-  if (whole.env.empty()) COVE_CHECK(policy::fill_env(whole, {}, policy::host_env()));
+  COVE_TRY(auto image_env, settle_image(whole));
+  if (whole.env.empty()) COVE_CHECK(policy::fill_env(whole, {.image = std::move(image_env)}, policy::host_env()));
   return launch(whole, false, call);
 }
 

@@ -173,6 +173,7 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   config_.cwd = hello.cwd.empty() ? os::find_env(hello.env, "HOME") : hello.cwd;
   if (config_.cwd.empty()) config_.cwd = "/";
   config_.login = hello.login;
+  become_default_user(hello.user);
   config_.idle_shell = std::chrono::milliseconds(hello.idle_shell_ms);
   find_shell();
   channel_.may_reconnect(std::chrono::milliseconds(hello.reconnect_ms));
@@ -196,6 +197,20 @@ void Guest::answer_hello() {
 proto::GuestHello Guest::greeting() const {
   return {.pid = static_cast<std::uint32_t>(getpid()),
           .shell = config_.dialect == nullptr ? "" : std::string(config_.dialect->name())};
+}
+
+// A user that the sandbox's own map of ids has no number for cannot be anybody: then it is root, as without a user.
+void Guest::become_default_user(const std::string& user) {
+  os::ExecSpec as;
+  as.env = config_.env;
+  if (user.empty() || !become_user(as, user) || !is_mapped(as.uid) || !is_mapped(as.gid)) return;
+  const bool own_home = os::find_env(config_.env, "HOME") != "/root";
+  const std::string home = os::find_env(config_.env, "HOME");
+  config_.user = user;
+  config_.env = as.env;
+  if (!own_home) return;
+  std::erase_if(config_.env, [](const std::string& entry) { return entry.starts_with("HOME="); });
+  config_.env.push_back("HOME=" + home);
 }
 
 // COVE_SHELL, else bash, else sh, along the sandbox's PATH and then where they always are.
@@ -284,7 +299,8 @@ Result<void> Guest::start_program(Command& command, const proto::Start& start) {
   }
   spec.cwd = directory_for(start);
   spec.nearest_cwd = start.cwd.empty();
-  if (!start.user.empty()) COVE_CHECK(become_user(spec, start.user));
+  const std::string& user = start.user.empty() ? config_.user : start.user;
+  if (!user.empty()) COVE_CHECK(become_user(spec, user));
   COVE_TRY(Process process, start_process(trees_, std::move(spec),
                                           {start.with_stdin, start.split, start.pty, start.rows, start.columns}));
   command.adopt(std::move(process));

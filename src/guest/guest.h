@@ -53,6 +53,7 @@ class Guest : private Command::Host {
   std::vector<std::string> unsaved_environment() const;
   std::string directory_for(const proto::Start& start) const;
   void find_shell();
+  void become_default_user(const std::string& user);
   proto::GuestHello greeting() const;
 
   Loop loop_;

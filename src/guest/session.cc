@@ -10,6 +10,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "guest/users.h"
+
 namespace cove::guest {
 namespace {
 
@@ -118,6 +120,14 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
               {shell->capture.get(), session::kCaptureFd},
               {ready_out.get(), session::kReadyFd},
               {shell->command.get(), session::kCommandFd}};
+  if (!config_.user.empty()) {
+    os::ExecSpec as;
+    COVE_CHECK(become_user(as, config_.user));
+    spec.switch_user = as.switch_user;
+    spec.uid = as.uid;
+    spec.gid = as.gid;
+    spec.groups = as.groups;
+  }
   COVE_TRY(shell->process, start_process(trees_, std::move(spec), plumbing));
   watch_ready(*shell);
   return shell;

@@ -32,6 +32,7 @@ class Session {
     std::string program;           // the shell's path
     std::vector<std::string> env;  // K=V, the sandbox's
     std::string cwd;
+    std::string user;                  // "": the guest's own
     std::vector<std::string> unsaved;  // names whose values stay in memory
     bool login = true;
     bool keep_first = false;  // a shell that was prepared before the first command waits for it, however long

@@ -2,9 +2,11 @@
 
 #include <unistd.h>
 
+#include <cstdio>
 #include <vector>
 
 #include "os/accounts.h"
+#include "os/cgroup_layout.h"
 
 namespace cove::guest {
 namespace {
@@ -31,6 +33,19 @@ Result<void> become_user(os::ExecSpec& spec, const std::string& user) {
   set_variable(spec.env, "USER", account->name);
   set_variable(spec.env, "LOGNAME", account->name);
   return {};
+}
+
+bool is_mapped(uid_t id) {
+  const std::string map = os::read_text("/proc/self/uid_map");
+  const char* at = map.c_str();
+  for (unsigned long first = 0, outside = 0, count = 0;
+       std::sscanf(at, "%lu %lu %lu", &first, &outside, &count) == 3;) {
+    if (id >= first && id - first < count) return true;
+    const std::size_t end = map.find('\n', static_cast<std::size_t>(at - map.c_str()));
+    if (end == std::string::npos) break;
+    at = map.c_str() + end + 1;
+  }
+  return map.empty();
 }
 
 }  // namespace cove::guest

@@ -92,6 +92,7 @@ Result<void> Keeper::greet(Deadline deadline) {
   hello.unsaved = spec_.env_names_forwarded;
   hello.cwd = spec_.cwd;
   hello.login = spec_.login;
+  hello.user = spec_.user;
   hello.prepared = spec_.prepared;
   guest_.send(GuestType::hello, 0, hello);
   bool answered = false;

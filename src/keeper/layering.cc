@@ -137,6 +137,8 @@ Result<std::string> Keeper::snapshot(const std::string& tag) {
                          .backend = spec_.backend,
                          .image = spec_.image,
                          .cwd = spec_.cwd,
+                         .user = spec_.user,
+                         .image_layers = spec_.image_layers,
                          .layers = spec_.layers,
                          .created_unix = std::time(nullptr),
                          .sessions = heard_};
@@ -153,7 +155,7 @@ Result<std::string> Keeper::snapshot(const std::string& tag) {
 
 Result<std::string> Keeper::restore(const std::string& tag) {
   COVE_TRY(const auto saved, record::find_snapshot(tag));
-  if (saved.image != spec_.image || saved.backend != spec_.backend) {
+  if (saved.image != spec_.image || saved.image_layers != spec_.image_layers || saved.backend != spec_.backend) {
     return fail(Errc::conflict, "snapshot " + tag + " is of another image or backend (" + saved.backend + ", " +
                                     (saved.image.empty() ? "host" : saved.image) + "): 'cove create --from " + tag +
                                     "' makes a sandbox of it");

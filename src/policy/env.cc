@@ -96,6 +96,11 @@ bool is_variable_name(std::string_view name) {
 
 Result<void> fill_env(SandboxSpec& spec, const EnvRequest& request, const HostEnv& host) {
   Variables env = spec.backend == "local" ? local_base(host) : isolated_base(host);
+  for (const std::string& entry : request.image) {
+    const std::size_t equals = entry.find('=');
+    if (equals != std::string::npos && is_variable_name(entry.substr(0, equals)))
+      env[entry.substr(0, equals)] = entry.substr(equals + 1);
+  }
   std::vector<std::string> forwarded;
   for (const std::string& wanted : request.forward) {
     COVE_TRY(const auto names, forwarded_names(wanted, host));

@@ -16,8 +16,9 @@
 namespace cove::policy {
 
 struct EnvRequest {
-  std::vector<std::string> set;      // K=V, as in `-e`
-  std::vector<std::string> forward;  // a name, or a pattern with '*'; a pattern never forwards what looks secret
+  std::vector<std::string> image = {};    // K=V that an image brings; what is forwarded or set wins
+  std::vector<std::string> set = {};      // K=V, as in `-e`
+  std::vector<std::string> forward = {};  // a name, or a pattern with '*'; a pattern never forwards what looks secret
 };
 
 using HostEnv = std::vector<std::pair<std::string, std::string>>;

@@ -23,7 +23,8 @@
 // the keeper acknowledges it (ack); without acks it stops sending after kUnackedBytes.
 //
 // `session_state` asks for and answers with what a session would need to live on in another guest; `restore_session`
-// gives it back; an empty state lets it begin anew. `ping` is answered by `pong`. An unknown type is a protocol error: both ends are of one version.
+// gives it back; an empty state lets it begin anew. `ping` is answered by `pong`. An unknown type is a protocol error:
+// both ends are of one version.
 
 #include "proto/messages.h"
 
@@ -68,11 +69,12 @@ struct KeeperHello {
   bool resume = false;         // this channel continues one that broke
   std::uint64_t received = 0;  // ... of which the keeper has had so many bytes
   bool login = true;           // sessions read the login start-up files
+  std::string user;            // whom sessions and programs run as, by name or number; "" is the guest's own
   bool prepared = false;       // answer when the first shell is ready, and keep that one until it is used
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.version, s.env, s.unsaved, s.cwd, s.reconnect_ms, s.idle_shell_ms, s.cgroup, s.resume, s.received, s.login,
-       s.prepared);
+       s.user, s.prepared);
   }
 };
 

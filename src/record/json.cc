@@ -88,6 +88,8 @@ std::string spec_to_json(const SandboxSpec& spec, std::int64_t created_unix) {
                    {"name", spec.name},
                    {"backend", spec.backend},
                    {"image", spec.image},
+                   {"image_layers", spec.image_layers},
+                   {"user", spec.user},
                    {"layers", spec.layers},
                    {"checkpoint", spec.checkpoint},
                    {"net", spec.net},
@@ -119,6 +121,8 @@ Result<StoredSpec> spec_from_json(std::string_view text) {
   spec.name = get<std::string>(json, "name", "");
   spec.backend = get<std::string>(json, "backend", "");
   spec.image = get<std::string>(json, "image", "");
+  spec.image_layers = get_strings(json, "image_layers");
+  spec.user = get<std::string>(json, "user", "");
   spec.layers = get_strings(json, "layers");
   spec.copies_began_ns = get<std::int64_t>(json, "copies_began_ns", 0);
   spec.checkpoint = get(json, "checkpoint", false);

@@ -42,6 +42,8 @@ std::string to_json(const Snapshot& snapshot) {
               {"backend", snapshot.backend},
               {"image", snapshot.image},
               {"cwd", snapshot.cwd},
+              {"user", snapshot.user},
+              {"image_layers", snapshot.image_layers},
               {"layers", snapshot.layers},
               {"created", snapshot.created_unix}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -62,6 +64,11 @@ Result<Snapshot> from_json(const std::string& tag, const std::string& text) {
   snapshot.backend = word("backend");
   snapshot.image = word("image");
   snapshot.cwd = word("cwd");
+  snapshot.user = word("user");
+  for (const Json& layer : json.value("image_layers", Json::array())) {
+    if (!layer.is_string()) return damaged();
+    snapshot.image_layers.push_back(layer.get<std::string>());
+  }
   if (json.contains("created") && json["created"].is_number_integer())
     snapshot.created_unix = json["created"].get<std::int64_t>();
   for (const Json& layer : json["layers"]) {

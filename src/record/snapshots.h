@@ -17,7 +17,9 @@ using Sessions = std::map<std::string, std::string>;  // by name, what each need
 
 struct Snapshot {
   std::string tag, sandbox, backend, image, cwd;
-  std::vector<std::string> layers;  // the lowest first
+  std::string user;
+  std::vector<std::string> image_layers;  // as in SandboxSpec
+  std::vector<std::string> layers;        // the lowest first
   std::int64_t created_unix = 0;
   Sessions sessions;
   std::vector<std::pair<std::string, std::string>> env;  // of new sessions; forwarded values are not in it

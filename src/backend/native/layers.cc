@@ -11,6 +11,7 @@
 #include "backend/native/host_image.h"
 #include "backend/native/volumes.h"
 #include "changes/merge.h"
+#include "image/store.h"
 #include "os/remove_tree.h"
 
 namespace cove::native {
@@ -18,12 +19,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Result<std::vector<Layer>> stored_layers(const SandboxSpec& spec) {
+  if (spec.image_layers.empty())
+    return fail(Errc::not_found,
+                "image " + spec.image + " is not here: 'cove image pull " + spec.image + "' fetches it");
+  COVE_TRY(image::Store store, image::Store::open(home_of(spec)));
+  COVE_TRY(auto lowers, store.lowers(spec.image_layers));
+  return std::vector<Layer>{
+      {.name = "root", .target = ".", .lowers = std::move(lowers), .volume = -1, .upper = "", .work = ""}};
+}
+
 Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const os::Users& users) {
   if (spec.image.empty() || spec.image == "host") return host_layers(home_of(spec) + "/images", users.uid, users.gid);
   struct stat info{};
-  if (!spec.image.starts_with('/')) {
-    return fail(Errc::unsupported, "--image " + spec.image + ": the native backend takes 'host' or a directory's path");
-  }
+  if (!spec.image.starts_with('/')) return stored_layers(spec);
   if (stat(spec.image.c_str(), &info) < 0) return fail(errno_error(errno, "--image " + spec.image));
   if (!S_ISDIR(info.st_mode)) return fail(Errc::invalid, "--image " + spec.image + ": it is not a directory");
   return std::vector<Layer>{

@@ -271,7 +271,8 @@ bool mount_layers(const Plan& plan, Scene& scene) {
   if (!mount_layer(plan.layers[0], scene.layers[0])) return false;
   scene.at = -1;
   if (chdir("..") < 0 || chdir("root") < 0) return false;  // onto what was mounted
-  return make_directory("workspace");                      // an image may have none
+  const bool made = mkdir("tmp", 01777) == 0;              // an image may have none
+  return (!made || chmod("tmp", 01777) == 0) && make_directory("workspace");
 }
 
 bool place_layers(const Plan& plan, Scene& scene) {

@@ -288,9 +288,9 @@ Probe NativeBackend::probe(Deadline) {
     return probe;
   }
   probe.usable = true;
-  probe.capabilities = {"session", "pty",      "files",           "forward",         "persistent",
-                        "volumes", "net:none", "net:host",        "fs-read",         "fs-write",
-                        "net",     "pid",      "image:directory", "limit:disk=tmpfs"};
+  probe.capabilities = {"session",         "pty",       "files",    "forward",         "persistent", "volumes",
+                        "net:none",        "net:host",  "fs-read",  "fs-write",        "net",        "pid",
+                        "image:directory", "image:oci", "snapshot", "limit:disk=tmpfs"};
   const os::LimitSupport& limits = os::probe_limits();
   for (const auto& [name, by] : {std::pair<std::string, std::string>{"memory", limits.memory},
                                  {"cpus", limits.cpus},

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "backend/spec.h"
+#include "base/error.h"
+
+namespace cove {
+
+// What the image says about a sandbox made of it. Completes a spec whose image is one of the store, fetched first where
+// `pull` wants it: its layers, and, where the spec has none, directory, user and command. Gives the variables that the
+// image brings. Leaves other images alone.
+enum class PullOutput : unsigned char { quiet, shown };
+Result<std::vector<std::string>> settle_image(SandboxSpec& spec, PullOutput output = PullOutput::quiet);
+
+}  // namespace cove
