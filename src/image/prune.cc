@@ -3,8 +3,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <ctime>
 #include <sstream>
 
@@ -65,20 +63,6 @@ Result<void> prune_merged(const Store& store, const std::set<std::string>& used)
   return {};
 }
 
-Result<void> prune_replaced(const Store& store, const std::set<std::string>& keep) {
-  const std::string folder = store.path() + "/replaced";
-  COVE_TRY(const auto names, names_below(folder));
-  for (const std::string& name : names) {
-    const auto text = read_small_file(folder + "/" + name, kMostImageFile);
-    const auto image = text ? image_from_json(*text) : Result<Image>(fail(text.error()));
-    const auto kept = [&](const std::string& id) { return keep.contains(id); };
-    if (image && std::all_of(image->layers.begin(), image->layers.end(), kept)) continue;
-    if (unlink((folder + "/" + name).c_str()) < 0 && errno != ENOENT)
-      return fail_errno("remove " + folder + "/" + name);
-  }
-  return {};
-}
-
 // Files whose names begin so, of at least that age.
 struct Stale {
   std::string folder, beginning;
@@ -113,7 +97,6 @@ Result<Pruned> Store::prune_after(const std::function<Result<Use>()>& ask) {
   std::set<std::string> used = use.layers;
   for (const Image& image : images) used.insert(image.layers.begin(), image.layers.end());
   Pruned pruned;
-  COVE_CHECK(prune_replaced(*this, use.layers));
   COVE_CHECK(prune_merged(*this, used));
   COVE_CHECK(prune_layers(*this, used, pruned));
   COVE_CHECK(prune_files({.folder = path_ + "/names", .beginning = ".new-"}, pruned));

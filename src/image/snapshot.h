@@ -27,8 +27,8 @@ Result<SnapshotArchive> plan_archive(Store& store, const std::string& home, cons
 // The overlays of a sandbox as layers of an image, bottom first: each has at most one directory of every overlay.
 std::vector<std::vector<TreePart>> stacked(const std::vector<native::Layer>& overlays, TreeKind kind);
 
-// Takes such an archive into the store and saves the snapshot, complete or not at all. conflict: the tag is taken, or
-// an image of another snapshot of that tag is still used. invalid: the archive is of no snapshot.
+// Takes such an archive into the store and saves the snapshot, complete or not at all. conflict: the tag is taken.
+// invalid: the archive is of no snapshot.
 Result<record::Snapshot> import_snapshot(Store& store, int fd, const std::string& tag);
 
 }  // namespace cove::image

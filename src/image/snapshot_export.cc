@@ -78,17 +78,14 @@ using Layers = std::vector<std::vector<TreePart>>;
 
 void append(Layers& to, const Layers& more) { to.insert(to.end(), more.begin(), more.end()); }
 
-// Of an image in the store: its own layers. Merged ones stand for what is too many for an engine, too.
+// Of an image in the store, as it was when the sandbox was made; what else it says only if its name is still the same.
 Result<SandboxSpec> base_of_store(Store& store, const std::string& home, const record::Snapshot& snapshot,
                                   ArchiveSpec& archive) {
-  COVE_TRY(auto image, store.find(snapshot.image));
-  if (!image)
-    return fail(Errc::not_found, "snapshot " + snapshot.tag + " stands on image " + snapshot.image +
-                                     ", which is not here: pull or load it again");
-  COVE_TRY(const auto lowers, store.lowers(*image));
+  COVE_TRY(const auto lowers, store.lowers(snapshot.image_layers));  // merged where they are too many for an engine
   for (auto lower = lowers.rbegin(); lower != lowers.rend(); ++lower)
     archive.layers.push_back({{.tree = *lower, .kind = TreeKind::overlay, .at = ""}});
-  archive.config = image->config;
+  COVE_TRY(const auto image, store.find(snapshot.image));
+  if (image && image->layers == snapshot.image_layers) archive.config = image->config;
   archive.config.labels = without_ours(archive.config.labels);
   return spec_on(home, store.path() + "/empty", snapshot.layers);
 }
@@ -141,6 +138,7 @@ Result<SnapshotArchive> plan_archive(Store& store, const std::string& home, cons
   archive.created = time_text(snapshot.created_unix);
   put_env(snapshot, archive.config.env);
   if (!snapshot.cwd.empty()) archive.config.cwd = snapshot.cwd;
+  if (!snapshot.user.empty()) archive.config.user = snapshot.user;
   COVE_TRY(const Labels labels, labels_of(snapshot));
   archive.config.labels.insert(labels.begin(), labels.end());
   return planned;

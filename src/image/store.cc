@@ -48,21 +48,18 @@ bool begins(const std::string& digest, std::string_view hex) {
 Result<Store> Store::open(const std::string& home) {
   Store store(home + "/images");
   COVE_CHECK(make_private_directory(store.path_));
-  for (const char* part : {"/layers", "/merged", "/names", "/replaced", "/downloads", "/locks"})
+  for (const char* part : {"/layers", "/merged", "/names", "/downloads", "/locks"})
     COVE_CHECK(make_private_directory(store.path_ + part));
   COVE_CHECK(make_empty_layer(store.path_ + "/empty"));
   return store;
 }
 
-Result<std::vector<Image>> Store::list() const { return images_in("/names"); }
-Result<std::vector<Image>> Store::replaced() const { return images_in("/replaced"); }
-
-Result<std::vector<Image>> Store::images_in(const std::string& folder) const {
-  COVE_TRY(const std::vector<std::string> names, names_below(path_ + folder));
+Result<std::vector<Image>> Store::list() const {
+  COVE_TRY(const std::vector<std::string> names, names_below(path_ + "/names"));
   std::vector<Image> all;
   for (const std::string& name : names) {
     if (name.starts_with('.') || !name.ends_with(".json")) continue;
-    auto image = read_image(path_ + folder + "/" + name);
+    auto image = read_image(path_ + "/names/" + name);
     if (!image && image.error().code == Errc::not_found) continue;  // removed since
     if (!image) return fail(std::move(image).error());
     all.push_back(std::move(*image));
@@ -101,17 +98,7 @@ Result<void> Store::put(const Image& image) {
   }
   const std::string text = to_json(image);
   COVE_CHECK(image_from_json(text));  // what cannot be read back is not written
-  COVE_CHECK(remember(normal, image.layers));
   return replace_file(path_ + "/names", escape_name(normal) + ".json", text);
-}
-
-// Before it loses its name. One that cannot be read is not known to anybody who could stand on it.
-Result<void> Store::remember(const std::string& normal, const std::vector<std::string>& next) {
-  const auto image = read_image(path_ + "/names/" + escape_name(normal) + ".json");
-  if (!image || image->layers.empty() || image->layers == next) return {};
-  COVE_TRY(const std::string top, hex_of(image->layers.back()));
-  const std::string mark = top.substr(0, 16) + "-" + std::to_string(image->layers.size());
-  return replace_file(path_ + "/replaced", mark + "-" + escape_name(normal).substr(0, 200) + ".json", to_json(*image));
 }
 
 Result<void> Store::remove(const std::string& name) {
@@ -122,7 +109,6 @@ Result<void> Store::remove(const std::string& name) {
 Result<void> Store::forget(const std::string& name) {
   COVE_TRY(const std::string normal, normal_name(name));
   const std::string path = path_ + "/names/" + escape_name(normal) + ".json";
-  COVE_CHECK(remember(normal, {}));
   if (unlink(path.c_str()) == 0) return sync_directory(path_ + "/names");
   if (errno == ENOENT) return fail(Errc::not_found, "there is no image '" + name + "': 'cove image ls' lists them");
   return fail_errno("remove " + path);

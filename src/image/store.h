@@ -7,7 +7,6 @@
 //   layers/<hex>/layer.json   see Layer
 //   merged/<hex>/tree         several layers as one, where an image has more than kMostLowers
 //   names/<escaped>.json      one image
-//   replaced/<escaped>.json   one that had its name taken from it, for as long as somebody may stand on its layers
 //   downloads/<hex>.part      a blob that is being fetched
 //   locks/...                 held while something is fetched, unpacked or pruned
 //
@@ -60,15 +59,12 @@ class Store {
   bool has_layer(const std::string& diff_id) const;
   Result<Layer> layer(const std::string& diff_id) const;
   std::string layer_path(const std::string& diff_id) const;  // .../tree; diff_id must be one
-  // Those whose name was given to another image, or removed, and that no prune() has found unused.
-  Result<std::vector<Image>> replaced() const;
   // Every layer must be there. An image of the same name is replaced.
   Result<void> put(const Image& image);
   // The name only; its layers go with prune(). not_found if there is none.
   Result<void> remove(const std::string& name);
-  // Removes layers that no image uses and that are not in `keep` (diff ids that sandboxes and snapshots use), replaced
-  // images of which not all layers are in it, what processes that died have left, downloads that nobody has touched for
-  // a week. busy while somebody holds the store.
+  // Removes layers that no image uses and that are not in `keep` (diff ids that sandboxes and snapshots use), what
+  // processes that died have left, downloads that nobody has touched for a week. busy while somebody holds the store.
   Result<Pruned> prune(const std::set<std::string>& keep);
   Result<Pruned> prune_after(const std::function<Result<Use>()>& ask);
   // Directories, topmost first, at most kMostLowers of them.
@@ -92,8 +88,6 @@ class Store {
  private:
   explicit Store(std::string path) : path_(std::move(path)) {}
   Result<UniqueFd> lock(const std::string& name, int how) const;
-  Result<std::vector<Image>> images_in(const std::string& folder) const;
-  Result<void> remember(const std::string& normal, const std::vector<std::string>& next);
   Result<void> forget(const std::string& name);
   Result<std::string> merge(const std::vector<std::string>& diff_ids, const std::vector<std::string>& trees);
 

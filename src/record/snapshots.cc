@@ -111,7 +111,7 @@ std::string hex(std::size_t bytes) {
 
 // What sandboxes and snapshots are made of.
 struct Used {
-  std::string who, image;
+  ImageUse image;
   std::vector<std::string> layers;
 };
 
@@ -125,7 +125,7 @@ Result<std::vector<Used>> all_in_use() {
     auto snapshot = read_snapshot(folder.get(), tag);
     if (!snapshot && snapshot.error().code == Errc::not_found) continue;  // removed since
     if (!snapshot) return fail(std::move(snapshot).error());
-    all.push_back({"snapshot " + tag, snapshot->image, snapshot->layers});
+    all.push_back({{"snapshot " + tag, snapshot->image, snapshot->image_layers}, snapshot->layers});
   }
   COVE_TRY(const UniqueFd sandboxes, open_sandboxes());
   COVE_TRY(const auto names, os::names_in(sandboxes.get()));
@@ -136,7 +136,7 @@ Result<std::vector<Used>> all_in_use() {
     if (!text && text.error().code == Errc::not_found) continue;
     if (!text) return fail(text.error());
     COVE_TRY(const StoredSpec stored, spec_from_json(*text));
-    all.push_back({"sandbox " + name, stored.spec.image, stored.spec.layers});
+    all.push_back({{"sandbox " + name, stored.spec.image, stored.spec.image_layers}, stored.spec.layers});
   }
   return all;
 }
@@ -167,10 +167,12 @@ Result<void> decode_state(const std::string& bytes, Snapshot& snapshot) {
   return {};
 }
 
-Result<std::multimap<std::string, std::string>> images_in_use() {
-  COVE_TRY(const auto all, all_in_use());
-  std::multimap<std::string, std::string> used;
-  for (const Used& one : all) used.emplace(one.image, one.who);
+Result<std::vector<ImageUse>> images_in_use() {
+  COVE_TRY(auto all, all_in_use());
+  std::vector<ImageUse> used;
+  for (Used& one : all) {
+    if (!one.image.layers.empty()) used.push_back(std::move(one.image));
+  }
   return used;
 }
 

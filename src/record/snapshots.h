@@ -38,9 +38,13 @@ Result<void> remove_snapshot(const std::string& tag);
 std::string encode_state(const Snapshot& snapshot);
 Result<void> decode_state(const std::string& bytes, Snapshot& snapshot);
 
-// The images that something was made from, as they were written there, and who: "sandbox a", "snapshot b". A record
-// that cannot be read may name any: then it is an error.
-Result<std::multimap<std::string, std::string>> images_in_use();
+// The images of the store that something stands on. A record that cannot be read may name any: then it is an error.
+struct ImageUse {
+  std::string who;  // "sandbox a", "snapshot b"
+  std::string image;
+  std::vector<std::string> layers;  // its diff ids
+};
+Result<std::vector<ImageUse>> images_in_use();
 
 std::string new_layer_id();
 // Removes sealed layers that neither a snapshot nor a sandbox stands on; how many. One that is new may not be written

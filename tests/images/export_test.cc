@@ -72,7 +72,7 @@ class ExportTest : public testing::Test {
     must("create --backend native --image " + folder_ + "/base --env GREETING=hello --forward-env HIDDEN box");
     must(
         "sh box 'mkdir /work && cd /work && echo one >f && ln f g && ln -s f l && rm /data/gone && rm -r /data/old && "
-        "mkdir /data/old && echo new >/data/old/new && KEPT=yes && said() { echo said; }'");
+        "mkdir /data/old && echo new >/data/old/new && KEPT=yes'");
     must("snapshot box one");
     must(
         "sh box 'chown 33:44 f; chmod 4750 f; rm -r /data/deep; echo file >/data/deep; echo more >more; ln more again; "
@@ -80,11 +80,12 @@ class ExportTest : public testing::Test {
     must("snapshot box two");
   }
   void write_archive() const { must("snapshot export two " + archive_); }
-  std::string seen_here() const {
-    const Ran ran = cove("here", "sh box \"$(cat <<'END'\n" + std::string(kLook) + "\nEND\n)\"");
+  std::string seen_in(const std::string& home, const std::string& sandbox) const {
+    const Ran ran = cove(home, "sh " + sandbox + " \"$(cat <<'END'\n(" + kLook + ")\nEND\n)\"");
     EXPECT_EQ(ran.code, 0) << ran.text;
     return without_private(ran.text);
   }
+  std::string seen_here() const { return seen_in("here", "box"); }
   // It is there, but nobody inside can read it.
   static std::string without_private(const std::string& text) {
     std::string kept;
@@ -173,6 +174,30 @@ TEST_F(ExportTest, AnotherHomeGetsTheSameTreeAndSessions) {
       cove("there", "snapshot export mine - | COVE_HOME=" + folder_ + "/third cove snapshot import - far");
   EXPECT_EQ(piped.code, 0) << piped.text;
   EXPECT_EQ(slurp(folder_ + "/third/snapshots/far/sessions"), slurp(folder_ + "/here/snapshots/two/sessions"));
+}
+
+TEST_F(ExportTest, ASandboxMadeOfItElsewhereGoesOnWhereTheOtherWas) {
+  write_archive();
+  ASSERT_EQ(cove("there", "snapshot import " + archive_ + " mine").code, 0);
+  const Ran made = cove("there", "create --from mine away");
+  ASSERT_EQ(made.code, 0) << made.text;
+  const std::string ask = "'pwd; echo $KEPT $GREETING; umask'";
+  const Ran here = cove("here", "sh box " + ask), there = cove("there", "sh away " + ask);
+  EXPECT_EQ(there.text, "/work\nyes hello\n0027\n");
+  EXPECT_EQ(there.text, here.text);
+  EXPECT_EQ(seen_in("there", "away"), seen_here());
+  // What it is made of now goes on, too.
+  ASSERT_EQ(cove("there", "sh away 'echo again >/work/later'").code, 0);
+  ASSERT_EQ(cove("there", "snapshot away next").code, 0);
+  const Ran moved =
+      cove("there", "snapshot export next - | COVE_HOME=" + folder_ + "/here cove snapshot import - back");
+  ASSERT_EQ(moved.code, 0) << moved.text;
+  ASSERT_EQ(cove("here", "create --from back home").code, 0);
+  EXPECT_EQ(cove("here", "sh home 'pwd; cat later f'").text, "/work\nagain\none\n");
+  ASSERT_EQ(cove("there", "snapshot rm mine next").code, 0);
+  const Ran refused = cove("there", "image rm localhost/snapshot:mine");
+  EXPECT_EQ(refused.code, 125);
+  EXPECT_NE(refused.text.find("sandbox away"), std::string::npos) << refused.text;
 }
 
 TEST_F(ExportTest, ForwardedValuesAreNotInIt) {

@@ -4,7 +4,6 @@
 
 #include <span>
 
-#include <map>
 #include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/print.h"
@@ -28,12 +27,6 @@ Result<Store> open_store();
 Result<Image> find_image(const Store& store, const std::string& name);
 // For people and for --json.
 std::string json_of(const Image& image);
-
-// Who stands on images, by the image's name as it was written there.
-using Users = std::multimap<std::string, std::string>;
-Result<Users> find_users_of_images();
-// "sandbox a, snapshot b"; "" if nobody does.
-std::string users_of(const Image& image, const Users& users);
 
 extern const Command kImport, kInspect, kLoad, kLs, kPrune, kPull, kRm, kSave;
 extern const Command kSnapshotExport, kSnapshotImport;

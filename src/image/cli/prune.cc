@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "cli/text.h"
 #include "image/cli/commands.h"
 #include "image/snapshot.h"
@@ -12,18 +14,16 @@ void describe(Arguments& arguments) {
   define(arguments, json);
 }
 
-// Images that came with a snapshot and have nobody else go with the last that stands on them.
+// Images that came with a snapshot go with the last that stands on them.
 Result<Use> in_use(const Store& store) {
-  COVE_TRY(const Users users, find_users_of_images());
-  COVE_TRY(std::vector<Image> images, store.list());
+  COVE_TRY(const auto used, record::images_in_use());
+  COVE_TRY(const std::vector<Image> images, store.list());
   Use use;
+  for (const record::ImageUse& one : used) use.layers.insert(one.layers.begin(), one.layers.end());
   for (const Image& image : images) {
-    if (image.name.starts_with(kSnapshotNames) && users_of(image, users).empty()) use.forget.insert(image.name);
-  }
-  COVE_TRY(const std::vector<Image> replaced, store.replaced());
-  images.insert(images.end(), replaced.begin(), replaced.end());
-  for (const Image& image : images) {
-    if (!users_of(image, users).empty()) use.layers.insert(image.layers.begin(), image.layers.end());
+    const bool needed =
+        std::any_of(used.begin(), used.end(), [&](const record::ImageUse& one) { return one.layers == image.layers; });
+    if (image.name.starts_with(kSnapshotNames) && !needed) use.forget.insert(image.name);
   }
   return use;
 }

@@ -1,5 +1,6 @@
 #include "image/cli/commands.h"
 #include "image/name.h"
+#include "record/snapshots.h"
 
 namespace cove::image {
 namespace {
@@ -19,12 +20,16 @@ void describe(Arguments& arguments) {
   define(arguments, options);
 }
 
+// Whoever was made from it goes on without the name, but nobody else finds out what that was.
 Result<void> check_unused(const Image& image) {
-  COVE_TRY(const Users users, find_users_of_images());
-  const std::string who = users_of(image, users);
-  if (who.empty()) return {};
-  return fail(Errc::conflict, "image " + short_name(image.name) + " is used by " + who +
-                                  ": remove that first, or take the name away with --force (the layers stay as long)");
+  COVE_TRY(const auto used, record::images_in_use());
+  for (const record::ImageUse& one : used) {
+    if (one.image != image.name || one.layers != image.layers) continue;
+    return fail(Errc::conflict,
+                "image " + short_name(image.name) + " is used by " + one.who +
+                    ": remove that first, or take the name away with --force (the layers stay as long)");
+  }
+  return {};
 }
 
 // A damaged one is still removed by its name.
