@@ -52,7 +52,8 @@ struct ArchiveSpec {
   ImageConfig config;
   std::vector<std::vector<TreePart>> layers;  // bottom first
   ArchiveFormat format = ArchiveFormat::oci;
-  std::function<void(std::size_t layer, std::uint64_t bytes)> progress;  // bytes of the layer's tar, now and then
+  // Bytes of the layer's tar, now and then; an error ends the work.
+  std::function<Result<void>(std::size_t layer, std::uint64_t bytes)> progress;
 };
 Result<void> write_archive(const Store& store, const ArchiveSpec& spec, const LayerSink& out);
 

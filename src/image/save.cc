@@ -96,9 +96,9 @@ class Saver {
     using Compress = BlobWriter::Compress;
     BlobWriter writer(spool.get(), is_oci() ? Compress::yes : Compress::no);
     std::uint64_t total = 0;
-    const auto sink = [&](std::string_view bytes) {
+    const auto sink = [&](std::string_view bytes) -> Result<void> {
       total += bytes.size();
-      if (spec_.progress) spec_.progress(blobs_.size(), total);
+      if (spec_.progress) COVE_CHECK(spec_.progress(blobs_.size(), total));
       return writer.write(bytes);
     };
     COVE_CHECK(write_layer(parts, sink));

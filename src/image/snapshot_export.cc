@@ -92,7 +92,6 @@ Result<SandboxSpec> base_of_store(Store& store, const std::string& home, const r
 
 Result<SandboxSpec> base_of_machine(const std::string& home, const record::Snapshot& snapshot,
                                     SnapshotArchive& planned) {
-  const SandboxSpec spec = spec_on(home, snapshot.image, snapshot.layers);
   COVE_TRY(const auto base, find_layers(spec_on(home, snapshot.image, {}), os::find_users()));
   append(planned.archive.layers, stacked(base, TreeKind::seen));
   planned.archive.config.cmd = shell_of(is_host(snapshot.image) ? "" : snapshot.image);
@@ -101,7 +100,7 @@ Result<SandboxSpec> base_of_machine(const std::string& home, const record::Snaps
                                                        "minutes and gigabytes, also below COVE_HOME for the time"
                                                      : "its image is the directory " + snapshot.image +
                                                            ": what only its owner may read there is left out");
-  return spec;
+  return spec_on(home, snapshot.image, snapshot.layers);
 }
 
 }  // namespace

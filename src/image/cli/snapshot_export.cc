@@ -7,12 +7,15 @@
 
 #include "cli/text.h"
 #include "image/cli/commands.h"
+#include "image/cli/stop_on_signal.h"
 #include "image/files.h"
 #include "image/snapshot.h"
 #include "record/record.h"
 
 namespace cove::image {
 namespace {
+
+constexpr int kInterrupted = 130;
 
 struct Options {
   std::string tag, file;
@@ -92,7 +95,12 @@ class Line {
   std::chrono::steady_clock::time_point last_;
 };
 
-Result<void> write_snapshot(const Options& options) {
+Result<void> go_on(const std::stop_token& stop) {
+  if (!stop.stop_requested()) return {};
+  return fail(Errc::cancelled, "interrupted: nothing was written");
+}
+
+Result<void> write_snapshot(const Options& options, const std::stop_token& stop) {
   COVE_TRY(const std::string home, record::home());
   COVE_TRY(const record::Snapshot snapshot, record::find_snapshot(options.tag));
   COVE_TRY(Store store, open_store());
@@ -106,10 +114,14 @@ Result<void> write_snapshot(const Options& options) {
   const std::string count = std::to_string(planned.archive.layers.size());
   planned.archive.progress = [&](std::size_t layer, std::uint64_t bytes) {
     line.show("layer " + std::to_string(layer + 1) + " of " + count + ": " + cli::size_text(bytes));
+    return go_on(stop);
   };
   const std::string what = "write " + output.shown();
-  COVE_CHECK(write_archive(store, planned.archive,
-                           [&](std::string_view bytes) { return write_bytes(output.fd(), bytes, what); }));
+  const auto sink = [&](std::string_view bytes) -> Result<void> {
+    COVE_CHECK(go_on(stop));
+    return write_bytes(output.fd(), bytes, what);
+  };
+  COVE_CHECK(write_archive(store, planned.archive, sink));
   return output.finish();
 }
 
@@ -119,8 +131,11 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   if (auto code = arguments.parse(std::move(words))) return *code;
   if (options.file == "-" && isatty(STDOUT_FILENO) == 1)
     return arguments.usage_error("stdout is a terminal: give a FILE, or redirect");
-  const auto written = write_snapshot(options);
-  return written ? 0 : report(written.error());
+  const StopOnSignal signals;
+  const auto written = write_snapshot(options, signals.token());
+  if (written) return 0;
+  const int code = report(written.error());
+  return signals.token().stop_requested() ? kInterrupted : code;
 }
 
 }  // namespace
