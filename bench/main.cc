@@ -3,7 +3,8 @@
 //   --check   exit with 1 if a promise was missed; otherwise the exit code is 0, because this is a report
 //   --quick   a tenth of the rounds, for a first look
 //   --only M  one measure: paced, back-to-back, create, rate, output, stdin, memory or size (all on local), native
-//             (creation beside bwrap and others), native-warm, native-rate, native-memory, pool or thousand
+//             (creation beside bwrap and others), native-warm, native-rate, native-memory, pool, thousand, layers
+//             (snapshots, forks, checkpoints, an image of 20 layers) or unpack (beside tar)
 
 #include <array>
 #include <cstdio>
@@ -22,7 +23,7 @@ struct Measure {
   std::string_view name;
   std::vector<Row> (*run)(Effort);
 };
-constexpr std::array<Measure, 14> kMeasures{{{"paced", paced_latency},
+constexpr std::array<Measure, 16> kMeasures{{{"paced", paced_latency},
                                              {"back-to-back", back_to_back_latency},
                                              {"create", first_command},
                                              {"rate", commands_per_second},
@@ -35,7 +36,9 @@ constexpr std::array<Measure, 14> kMeasures{{{"paced", paced_latency},
                                              {"native-rate", native_commands_per_second},
                                              {"native-memory", [](Effort) { return native_idle_memory(); }},
                                              {"pool", pool},
-                                             {"thousand", thousand}}};
+                                             {"thousand", thousand},
+                                             {"layers", layers},
+                                             {"unpack", unpacking}}};
 
 std::vector<Row> measure(std::string_view only, Effort effort) {
   std::vector<Row> all;

@@ -57,6 +57,8 @@ class Place {
   virtual Ended ended() = 0;
   // How many processes a memory limit has ended so far.
   virtual std::uint64_t oom_kills() const { return 0; }
+  // Whether there may be something to seal.
+  virtual bool has_changes() const { return true; }
   // Where the place can (capability "snapshot"). What was changed since the last one becomes the sealed layer ID, and
   // the place goes on above it; false: nothing was changed.
   virtual Result<bool> seal(const std::string& /*id*/, Deadline) {

@@ -1,6 +1,12 @@
 #include "client/sandbox_pool.h"
 
 namespace cove {
+namespace {
+
+// A taker's first command runs now; what is made for the next one need not compete with it.
+constexpr std::chrono::milliseconds kCourtesy{10};
+
+}  // namespace
 
 SandboxPool::SandboxPool(SandboxSpec spec, std::size_t size) : spec_(std::move(spec)), size_(size) {
   spec_.owned = spec_.prepared = true;
@@ -21,6 +27,8 @@ void SandboxPool::fill(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   while (true) {
     changed_.wait(lock, stop, [this] { return ready_.size() < size_ && !error_; });
+    while (Clock::now() < fill_at_ && !stop.stop_requested())
+      changed_.wait_until(lock, stop, fill_at_, [] { return false; });
     if (stop.stop_requested()) return;
     lock.unlock();
     auto made = make({.deadline = Deadline::never(), .stop = stop});
@@ -50,6 +58,7 @@ Result<Sandbox> SandboxPool::take(const Call& call) {
   {
     const std::lock_guard guard(mutex_);
     sandbox = take_ready(ended);
+    fill_at_ = Clock::now() + kCourtesy;
     error = std::exchange(error_, std::nullopt);
   }
   changed_.notify_all();

@@ -39,7 +39,8 @@ class SandboxPool {
   std::condition_variable_any changed_;
   std::deque<Sandbox> ready_;
   std::optional<Error> error_;  // of the last attempt in the background; none is made until somebody has taken
-  std::jthread filler_;         // last: it uses all of the others
+  Clock::time_point fill_at_{};
+  std::jthread filler_;  // last: it uses all of the others
 };
 
 }  // namespace cove

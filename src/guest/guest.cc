@@ -129,6 +129,10 @@ Result<void> Guest::handle(const proto::Message& message) {
     states_asked_.push_back(asked.session);
     return {};
   }
+  if (type == GuestType::files_moved) {
+    for (const auto& [name, session] : sessions_) session->files_moved();
+    return {};
+  }
   if (type == GuestType::restore_session) {
     COVE_TRY(const auto saved, proto::decode<proto::SessionState>(message.payload));
     return restore(saved);

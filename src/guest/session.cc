@@ -67,6 +67,10 @@ void Session::restore(session::State state) {
   ++version_;
 }
 
+void Session::files_moved() {
+  for (auto& shell : spares_) shell->displaced = true;
+}
+
 void Session::begin_anew() { restore(config_.dialect->begin(config_.env, config_.cwd, config_.login)); }
 
 Session::~Session() { drop_spares(); }
@@ -210,8 +214,10 @@ void Session::run(Request request) {
 }
 
 void Session::give(std::unique_ptr<Shell> shell, Request request) {
-  const std::string text =
-      config_.dialect->command({.script = request.script, .cwd = request.cwd, .last_status = state_.last_status});
+  const std::string text = config_.dialect->command({.script = request.script,
+                                                     .cwd = request.cwd,
+                                                     .last_status = state_.last_status,
+                                                     .again = shell->displaced ? state_.cwd : ""});
   std::size_t done = 0;
   while (done < text.size()) {
     const ssize_t n = pwrite(shell->command.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));

@@ -84,25 +84,23 @@ Result<std::string> Keeper::do_request(const proto::LayerRequest& request) {
   return dump(Json{{"checkpoint", spec_.checkpoint}});
 }
 
-// A persistent sandbox names the layer first: after a crash in between, one that is not there is no harm, but one that
-// is not named would be lost.
+// The layer is named first: after a crash in between, one that is not there is no harm, but one that is not named would
+// be lost.
 Result<bool> Keeper::seal() {
-  SandboxSpec next = spec_;
-  next.layers.push_back(record::new_layer_id());
-  if (spec_.persistent) COVE_CHECK(record_.write_spec(next));
-  auto sealed = place_->seal(next.layers.back(), Deadline::after(kExchange));
+  if (!place_->has_changes()) return false;
+  const std::string id = record::new_layer_id();
+  COVE_CHECK(record_.add_layer(id));
+  auto sealed = place_->seal(id, Deadline::after(kExchange));
   if (!sealed && sealed.error().code == Errc::internal) begin_end({sealed.error().message, false, false}, 0);
   if (!sealed || !*sealed) {
-    if (spec_.persistent) COVE_CHECK(record_.write_spec(spec_));
+    COVE_CHECK(record_.write_spec(spec_));
     return sealed;
   }
-  spec_.layers = next.layers;
-  if (!spec_.persistent) COVE_CHECK(record_.write_spec(spec_));
-  give_sessions(heard_);
+  spec_.layers.push_back(id);
+  guest_.send(proto::GuestType::files_moved, 0, std::string_view());
   return true;
 }
 
-// Prepared shells stand in the old files; sessions that are given their state again get new ones.
 void Keeper::give_sessions(const record::Sessions& sessions) {
   for (const auto& [name, state] : sessions)
     guest_.send(proto::GuestType::restore_session, 0, proto::SessionState{name, state});

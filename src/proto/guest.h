@@ -23,7 +23,8 @@
 // the keeper acknowledges it (ack); without acks it stops sending after kUnackedBytes.
 //
 // `session_state` asks for and answers with what a session would need to live on in another guest; `restore_session`
-// gives it back; an empty state lets it begin anew. `ping` is answered by `pong`. An unknown type is a protocol error:
+// gives it back; an empty state lets it begin anew. `files_moved`: the root is another one now, with the same files;
+// who waits in a directory must enter it again. `ping` is answered by `pong`. An unknown type is a protocol error:
 // both ends are of one version.
 
 #include "proto/messages.h"
@@ -50,8 +51,9 @@ enum class GuestType : std::uint8_t {
   ping,
   pong,
   ack,
+  files_moved,
 };
-constexpr GuestType last(GuestType) { return GuestType::ack; }
+constexpr GuestType last(GuestType) { return GuestType::files_moved; }
 
 // What each side may have in flight on one stream before it hears of credit.
 inline constexpr std::uint32_t kOutputWindow = 1U << 20;

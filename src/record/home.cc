@@ -1,8 +1,6 @@
 #include "record/home.h"
 
 #include <fcntl.h>
-#include <linux/fs.h>
-#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +10,7 @@
 #include <cstdlib>
 
 #include "os/accounts.h"
+#include "os/spread.h"
 #include "record/files.h"
 
 namespace cove::record {
@@ -69,27 +68,11 @@ Result<std::string> home() {
   return path;
 }
 
-namespace {
-
-// ext4 does not use an inode again for minutes after its file went, and looks for one beyond all those. Sandboxes come
-// and go, so each is put somewhere else on the disk: half the time for their files. Other file systems do not know it.
-void spread_children(int directory) {
-  int flags = 0;
-  if (ioctl(directory, FS_IOC_GETFLAGS, &flags) < 0) return;
-  flags |= FS_TOPDIR_FL;
-  ioctl(directory, FS_IOC_SETFLAGS, &flags);
-}
-
-}  // namespace
-
 Result<UniqueFd> open_sandboxes() {
   COVE_TRY(const std::string path, home());
   const std::string sandboxes = path + "/sandboxes";
-  const bool made = mkdir(sandboxes.c_str(), 0700) == 0;
-  if (!made && errno != EEXIST) return fail_errno("make " + sandboxes);
-  COVE_TRY(UniqueFd directory, open_private_directory(AT_FDCWD, sandboxes, sandboxes));
-  if (made) spread_children(directory.get());
-  return directory;
+  COVE_CHECK(os::make_spread_directory(sandboxes));
+  return open_private_directory(AT_FDCWD, sandboxes, sandboxes);
 }
 
 Result<void> check_name(const std::string& name) {

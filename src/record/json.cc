@@ -82,9 +82,11 @@ proto::Outcome outcome_from_json(const Json& line) {
 
 }  // namespace
 
-std::string spec_to_json(const SandboxSpec& spec, std::int64_t created_unix) {
+std::string spec_to_json(const StoredSpec& stored) {
+  const SandboxSpec& spec = stored.spec;
   return dump(Json{{"version", 1},
-                   {"created", created_unix},
+                   {"created", stored.created_unix},
+                   {"writing", stored.writing},
                    {"name", spec.name},
                    {"backend", spec.backend},
                    {"image", spec.image},
@@ -118,6 +120,7 @@ Result<StoredSpec> spec_from_json(std::string_view text) {
   StoredSpec stored;
   SandboxSpec& spec = stored.spec;
   stored.created_unix = get<std::int64_t>(json, "created", 0);
+  stored.writing = get<unsigned>(json, "writing", 0);
   spec.name = get<std::string>(json, "name", "");
   spec.backend = get<std::string>(json, "backend", "");
   spec.image = get<std::string>(json, "image", "");

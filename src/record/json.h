@@ -13,10 +13,13 @@ namespace cove::record {
 struct StoredSpec {
   SandboxSpec spec;
   std::int64_t created_unix = 0;
+  unsigned writing = 0;  // counts how often it was written; names the list of layers that were added since
 };
 
-std::string spec_to_json(const SandboxSpec& spec, std::int64_t created_unix);
+std::string spec_to_json(const StoredSpec& stored);
 Result<StoredSpec> spec_from_json(std::string_view text);
+// spec.json of a record's directory, with the layers that were added since.
+Result<StoredSpec> read_spec(int directory);
 
 struct StoredStatus {
   Life life = Life::failed;

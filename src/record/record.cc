@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
+#include <sstream>
 
 #include "os/limits.h"
 #include "os/remove_tree.h"
@@ -102,6 +103,17 @@ Failure no_such(int sandboxes, const std::string& name) {
 
 }  // namespace
 
+Result<StoredSpec> read_spec(int directory) {
+  COVE_TRY(const std::string text, read_file_at(directory, "spec.json"));
+  COVE_TRY(StoredSpec stored, spec_from_json(text));
+  const auto added = read_file_at(directory, "layers." + std::to_string(stored.writing));
+  if (!added && added.error().code != Errc::not_found) return fail(added.error());
+  if (!added) return stored;
+  std::istringstream lines(*added);
+  for (std::string line; std::getline(lines, line) && !lines.eof();) stored.spec.layers.push_back(line);  // whole lines
+  return stored;
+}
+
 Result<Record> Record::create(const SandboxSpec& spec) {
   COVE_CHECK(check_name(spec.name));
   COVE_TRY(const UniqueFd sandboxes, open_sandboxes());
@@ -118,7 +130,9 @@ Result<Record> Record::create(const SandboxSpec& spec) {
   record.lock_ = UniqueFd(openat(record.directory(), "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!record.lock_ || flock(record.lock_.get(), LOCK_EX | LOCK_NB) < 0) return give_up(errno_error(errno, "lock it"));
   write_pid(record.lock_.get());
-  if (auto written = write_file_at(record.directory(), "spec.json", spec_to_json(spec, std::time(nullptr))); !written) {
+  if (auto written = write_file_at(record.directory(), "spec.json",
+                                   spec_to_json({.spec = spec, .created_unix = std::time(nullptr)}));
+      !written) {
     return give_up(std::move(written).error());
   }
   for (int tries = 0; renameat(sandboxes.get(), aside.c_str(), sandboxes.get(), spec.name.c_str()) < 0; ++tries) {
@@ -166,8 +180,7 @@ Result<Info> Record::info() const {
   Info info;
   info.name = name_;
   const bool alive = lock_ || is_locked(directory());
-  COVE_TRY(const std::string text, read_file_at(directory(), "spec.json"));
-  COVE_TRY(StoredSpec stored, spec_from_json(text));
+  COVE_TRY(StoredSpec stored, read_spec(directory()));
   for (auto& [key, value] : stored.spec.env) value.clear();
   info.spec = std::move(stored.spec);
   info.created_unix = stored.created_unix;
@@ -189,8 +202,7 @@ Result<Info> Record::info() const {
 }
 
 Result<SandboxSpec> Record::spec() const {
-  COVE_TRY(const std::string text, read_file_at(directory(), "spec.json"));
-  COVE_TRY(StoredSpec stored, spec_from_json(text));
+  COVE_TRY(StoredSpec stored, read_spec(directory()));
   return std::move(stored.spec);
 }
 
@@ -221,10 +233,29 @@ Result<UniqueFd> Record::listen() const {
   return fd;
 }
 
+// A list of layers belongs to one writing of spec.json, so that a crash in between leaves the one or the other.
 Result<void> Record::write_spec(const SandboxSpec& spec) const {
-  COVE_TRY(const std::string text, read_file_at(directory(), "spec.json"));
-  COVE_TRY(const StoredSpec stored, spec_from_json(text));
-  return write_file_at(directory(), "spec.json", spec_to_json(spec, stored.created_unix));
+  COVE_TRY(StoredSpec stored, read_spec(directory()));
+  const std::string old_list = "layers." + std::to_string(stored.writing++);
+  stored.spec = spec;
+  COVE_CHECK(write_file_at(directory(), "spec.json", spec_to_json(stored)));
+  unlinkat(directory(), old_list.c_str(), 0);
+  layer_list_.reset();
+  return {};
+}
+
+// One write: to replace a file makes some file systems wait for the disk.
+Result<void> Record::add_layer(const std::string& id) const {
+  if (!layer_list_) {
+    COVE_TRY(const StoredSpec stored, read_spec(directory()));
+    const std::string list = "layers." + std::to_string(stored.writing);
+    layer_list_ =
+        UniqueFd(openat(directory(), list.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600));
+  }
+  const std::string line = id + "\n";
+  if (!layer_list_ || write(layer_list_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
+    return fail_errno("note a layer of sandbox " + name_);
+  return {};
 }
 
 Result<void> Record::write_status(Life life, const std::string& why) const {

@@ -5,6 +5,7 @@
 //   lock         held (flock) by the keeper as long as it lives: "is it alive" is a lock, not a guess
 //   spec.json    what was asked for; environment values only for persistent sandboxes, forwarded ones never
 //   status.json  how it ended, once it has; written aside and renamed
+//   layers.N     ids of layers that were sealed since spec.json was written for the Nth time, a line each
 //   sock         the keeper's socket
 //   journal      one JSON line when a command starts and one when it ends (command text is not in it)
 //   logs/N       output of command number N that did not fit in memory
@@ -63,6 +64,7 @@ class Record {
   Result<UniqueFd> listen() const;   // for the keeper; 0600
   Result<void> write_status(Life life, const std::string& why) const;
   Result<void> write_spec(const SandboxSpec& spec) const;  // what it has become
+  Result<void> add_layer(const std::string& id) const;     // one more sealed layer, without writing all again
 
   // Journal. Appended with one write each, so a kill -9 loses nothing that was written.
   Result<void> note_started(const std::string& id) const;
@@ -88,7 +90,8 @@ class Record {
 
   std::string name_;
   UniqueFd directory_, lock_;
-  mutable UniqueFd journal_;  // opened by the first note
+  mutable UniqueFd journal_;     // opened by the first note
+  mutable UniqueFd layer_list_;  // opened by the first added layer
 };
 
 // All records, dead owned ones cleared on the way; those that are kept give back what their keepers left outside.

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "os/remove_tree.h"
+#include "os/spread.h"
 #include "proto/guest.h"
 #include "record/files.h"
 #include "record/home.h"
@@ -31,7 +32,7 @@ constexpr std::int64_t kGraceSeconds = 60;
 Result<UniqueFd> open_folder(const char* name) {
   COVE_TRY(const std::string path, home());
   const std::string folder = path + "/" + name;
-  if (mkdir(folder.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + folder);
+  COVE_CHECK(os::make_spread_directory(folder));
   return open_private_directory(AT_FDCWD, folder, folder);
 }
 
@@ -132,11 +133,10 @@ Result<std::vector<Used>> all_in_use() {
   for (const std::string& name : names) {
     const UniqueFd directory(openat(sandboxes.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     if (!directory) continue;
-    const auto text = read_file_at(directory.get(), "spec.json");
-    if (!text && text.error().code == Errc::not_found) continue;
-    if (!text) return fail(text.error());
-    COVE_TRY(const StoredSpec stored, spec_from_json(*text));
-    all.push_back({{"sandbox " + name, stored.spec.image, stored.spec.image_layers}, stored.spec.layers});
+    const auto stored = read_spec(directory.get());
+    if (!stored && stored.error().code == Errc::not_found) continue;
+    if (!stored) return fail(stored.error());
+    all.push_back({{"sandbox " + name, stored->spec.image, stored->spec.image_layers}, stored->spec.layers});
   }
   return all;
 }

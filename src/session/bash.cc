@@ -243,6 +243,10 @@ class Bash : public Dialect {
 
   std::string command(const CommandText& command) const override {
     std::string text = "\\builtin unset -v __cove BASH_EXECUTION_STRING; ";
+    if (!command.again.empty()) {
+      text.append("__cove=${OLDPWD-}; \\builtin cd -- ").append(quote(command.again));
+      text.append(" 2>/dev/null; OLDPWD=$__cove; \\builtin unset -v __cove; ");
+    }
     if (!command.cwd.empty()) {
       text.append("\\builtin cd -- ").append(quote_path(command.cwd)).append(" || \\builtin exit 126; ");
     }

@@ -39,6 +39,7 @@ struct CommandText {
   std::string_view script;
   std::string_view cwd;  // "" stays; ~ and ~user are expanded by the shell
   int last_status = 0;
+  std::string_view again = {};  // the session's directory, to be entered once more: "" if the shell stands in it
 };
 
 // What a fresh shell starts with, to be in a state. Plain exported values travel in the environment, where a shell

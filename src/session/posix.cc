@@ -59,6 +59,10 @@ class Posix : public Dialect {
 
   std::string command(const CommandText& command) const override {
     std::string text = "exec 3<&- 4<&- 6>&- 7<&-; unset __cove; ";
+    if (!command.again.empty()) {
+      text.append("__cove=${OLDPWD-}; cd ").append(quote(command.again));
+      text.append(" 2>/dev/null; OLDPWD=$__cove; unset __cove; ");
+    }
     if (!command.cwd.empty()) {
       // `cd --` is POSIX, but a directory that begins with - is safer behind ./
       const std::string dash = command.cwd[0] == '-' ? "./" : "";

@@ -223,7 +223,8 @@ Result<std::string> ensure_built(const std::string& images, uid_t owner, gid_t g
 
 Result<std::vector<Layer>> host_layers(const std::string& images, uid_t owner, gid_t group) {
   COVE_TRY(const std::string image, ensure_built(images, owner, group));
-  std::vector<Layer> layers{{.name = "root", .target = ".", .lowers = {image}, .volume = -1, .upper = "", .work = ""}};
+  std::vector<Layer> layers{
+      {.name = "root", .target = ".", .lowers = {image}, .sealed = 0, .volume = -1, .upper = "", .work = ""}};
   const auto add = [&](const std::string& name) {
     layers.push_back({.name = name,
                       .target = name,

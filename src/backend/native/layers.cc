@@ -13,6 +13,7 @@
 #include "changes/merge.h"
 #include "image/store.h"
 #include "os/remove_tree.h"
+#include "os/spread.h"
 
 namespace cove::native {
 namespace {
@@ -26,7 +27,7 @@ Result<std::vector<Layer>> stored_layers(const SandboxSpec& spec) {
   COVE_TRY(image::Store store, image::Store::open(home_of(spec)));
   COVE_TRY(auto lowers, store.lowers(spec.image_layers));
   return std::vector<Layer>{
-      {.name = "root", .target = ".", .lowers = std::move(lowers), .volume = -1, .upper = "", .work = ""}};
+      {.name = "root", .target = ".", .lowers = std::move(lowers), .sealed = 0, .volume = -1, .upper = "", .work = ""}};
 }
 
 Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const os::Users& users) {
@@ -36,7 +37,7 @@ Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const os::Users
   if (stat(spec.image.c_str(), &info) < 0) return fail(errno_error(errno, "--image " + spec.image));
   if (!S_ISDIR(info.st_mode)) return fail(Errc::invalid, "--image " + spec.image + ": it is not a directory");
   return std::vector<Layer>{
-      {.name = "root", .target = ".", .lowers = {spec.image}, .volume = -1, .upper = "", .work = ""}};
+      {.name = "root", .target = ".", .lowers = {spec.image}, .sealed = 0, .volume = -1, .upper = "", .work = ""}};
 }
 
 // How many sealed layers are merged into one.
@@ -67,17 +68,21 @@ std::vector<std::string> blocks_of(const std::string& sealed, const std::vector<
   return taken;
 }
 
-// The last sealed is the topmost. One without changes of an overlay has no directory for it.
+// The last sealed is the topmost. One without changes of an overlay has no directory for it. What was put there before
+// goes.
 Result<void> put_sealed_upon(const SandboxSpec& spec, std::vector<Layer>& layers, Blocks blocks) {
   const std::string sealed = home_of(spec) + "/layers/";
   const auto chain = blocks_of(sealed, spec.layers, blocks);
   for (Layer& layer : layers) {
-    std::vector<std::string> above;
+    std::vector<std::string> lowers;
     for (auto id = chain.rbegin(); id != chain.rend(); ++id) {
       const std::string path = sealed + *id + "/" + layer.name;
-      if (is_directory(path)) above.push_back(path);
+      if (is_directory(path)) lowers.push_back(path);
     }
-    layer.lowers.insert(layer.lowers.begin(), above.begin(), above.end());
+    const std::size_t count = lowers.size();
+    lowers.insert(lowers.end(), layer.lowers.begin() + static_cast<std::ptrdiff_t>(layer.sealed), layer.lowers.end());
+    layer.lowers = std::move(lowers);
+    layer.sealed = count;
     if (blocks == Blocks::merged && layer.lowers.size() > kMostLowers)
       return fail(Errc::busy, "the sandbox stands on " + std::to_string(layer.lowers.size()) +
                                   " layers, more than can be shown as one, until they are merged");
@@ -95,6 +100,7 @@ Result<void> add_copies(const SandboxSpec& spec, std::vector<Layer>& layers) {
     layers.push_back({.name = "copy" + std::to_string(i),
                       .target = volumes[i].target.substr(1),
                       .lowers = {volumes[i].source},
+                      .sealed = 0,
                       .volume = static_cast<int>(i),
                       .upper = "",
                       .work = ""});
@@ -131,12 +137,12 @@ Result<void> make_own(const SandboxSpec& spec, const os::Users& users, std::vect
   return {};
 }
 
+}  // namespace
+
 bool is_empty(const std::string& directory) {
   std::error_code error;
   return fs::directory_iterator(directory, error) == fs::directory_iterator();
 }
-
-}  // namespace
 
 std::string home_of(const SandboxSpec& spec) { return fs::path(spec.directory).parent_path().parent_path().string(); }
 
@@ -210,7 +216,7 @@ Result<LayerChange> LayerChange::seal(const SandboxSpec& spec, const os::Users& 
     if (!is_empty(now[i].upper)) change.changed_.push_back(i);
   }
   if (change.changed_.empty()) return change;
-  if (mkdir(all.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + all);
+  COVE_CHECK(os::make_spread_directory(all));
   if (mkdir(sealed.c_str(), 0700) < 0) return fail_errno("make " + sealed);
   change.sealed_ = sealed;
   for (const std::size_t i : change.changed_) {
@@ -221,8 +227,9 @@ Result<LayerChange> LayerChange::seal(const SandboxSpec& spec, const os::Users& 
     COVE_CHECK(change.renew(layer, users));
     if (chmod(layer.upper.c_str(), before.st_mode & 07777) < 0) return fail_errno("set the mode of " + layer.upper);
   }
-  COVE_TRY(const auto found, find_layers(next, users));
-  for (const std::size_t i : change.changed_) change.layers_[i].lowers = found[i].lowers;
+  std::vector<Layer> after = change.layers_;
+  COVE_CHECK(put_sealed_upon(next, after, Blocks::merged));
+  for (const std::size_t i : change.changed_) change.layers_[i] = after[i];
   return change;
 }
 

@@ -18,6 +18,7 @@
 namespace cove::native {
 
 std::string home_of(const SandboxSpec& spec);
+bool is_empty(const std::string& directory);
 
 // The overlays of a sandbox, the root first; of its sealed layers either each, or merged as far as they are.
 enum class Blocks : unsigned char { single, merged };

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -91,6 +92,10 @@ class NativePlace final : public Place {
   std::uint64_t oom_kills() const override { return limits_.oom_kills(); }
   Result<void> destroy(Deadline deadline) override { return end(deadline); }
 
+  bool has_changes() const override {
+    return spec_.disk_bytes > 0 || std::any_of(plan_.layers.begin(), plan_.layers.end(),
+                                               [](const Layer& layer) { return !is_empty(layer.upper); });
+  }
   Result<bool> seal(const std::string& id, Deadline deadline) override {
     COVE_CHECK(can_change_layers());
     COVE_TRY(LayerChange change, LayerChange::seal(spec_, users_, plan_.layers, id));

@@ -18,6 +18,7 @@ struct Layer {
   std::string name;                 // of its directory below the sandbox's `fs`: "root", "usr"
   std::string target;               // below the new root; "." for the root itself
   std::vector<std::string> lowers;  // topmost first
+  std::size_t sealed = 0;           // how many of them, from the top, are sealed layers
   int volume = -1;                  // of which the lowest is a copy-on-write view; -1: none
   std::string upper, work;          // unused with Plan::disk_bytes
 };
