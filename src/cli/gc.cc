@@ -31,7 +31,9 @@ int main(Arguments& arguments, std::vector<std::string> words) {
     else
       code = report(done.error());
   }
-  if (const auto layers = record::clear_layers(); !layers) code = report(layers.error());
+  const auto layers = record::clear_layers();
+  if (!layers) code = report(layers.error());
+  if (layers && *layers > 0) cleared.push_back({"layers", std::to_string(*layers)});
   show_leftovers(cleared, json);
   return code;
 }
@@ -41,7 +43,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 const Command kGc{
     .name = "gc",
     .usage = "[--json]",
-    .summary = "Clear what crashed keepers left behind",
+    .summary = "Clear what crashed keepers left behind, and layers that nothing stands on",
     .examples = "  cove ls --leftovers\n  cove gc",
     .run = main,
     .describe = describe,

@@ -2,15 +2,12 @@
 
 #include "backend/guest_path.h"
 #include "cli/arguments.h"
+#include "cli/companion.h"
 #include "cli/print.h"
 
 namespace cove::cli {
-namespace {
 
-// Another program, because it needs libraries that every other command would pay for when it starts. It answers --help
-// itself.
-// NOLINTNEXTLINE(performance-unnecessary-value-param): every sub-command has this form
-int main(Arguments&, std::vector<std::string> words) {
+int become_image_program(std::vector<std::string> words) {
   const auto program = find_companion("cove-image", "COVE_IMAGE");
   if (!program) return report(program.error());
   std::string name = "cove-image";
@@ -20,6 +17,11 @@ int main(Arguments&, std::vector<std::string> words) {
   execv(program->c_str(), argv.data());
   return report(errno_error(errno, "run " + *program));
 }
+
+namespace {
+
+// The program answers --help itself.
+int main(Arguments&, std::vector<std::string> words) { return become_image_program(std::move(words)); }
 
 }  // namespace
 

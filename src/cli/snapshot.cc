@@ -1,9 +1,10 @@
 #include <ctime>
+
 #include "cli/arguments.h"
+#include "cli/companion.h"
 #include "cli/print.h"
 #include "cli/text.h"
 #include "client/cove.h"
-
 #include "record/snapshots.h"
 
 namespace cove::cli {
@@ -47,6 +48,10 @@ std::string made_up(const std::string& name) {
 }
 
 int main(Arguments& arguments, std::vector<std::string> words) {
+  if (!words.empty() && (words[0] == "export" || words[0] == "import")) {
+    words[0].insert(0, "snapshot-");
+    return become_image_program(std::move(words));
+  }
   Options options;
   define(arguments, options);
   if (auto code = arguments.parse(std::move(words))) return *code;
@@ -68,9 +73,12 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 
 const Command kSnapshot{
     .name = "snapshot",
-    .usage = "NAME [TAG] | rm TAG...",
-    .summary = "Save a sandbox's files and sessions; prints the tag",
-    .examples = "  cove snapshot t before\n  cove create --from before u\n  cove snapshot rm before",
+    .usage = "NAME [TAG] | rm TAG... | export TAG FILE | import FILE TAG",
+    .summary = "Save a sandbox's files and sessions (prints the tag), take them elsewhere",
+    .examples =
+        "  cove snapshot t before\n  cove create --from before u\n  cove snapshot rm before\n"
+        "  cove snapshot export before before.tar && docker load -i before.tar\n"
+        "  ssh there cove snapshot export work - | cove snapshot import - work",
     .run = main,
     .describe = describe,
 };

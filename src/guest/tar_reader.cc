@@ -73,7 +73,7 @@ Result<void> check_sum(const TarHeader& header) {
   const auto claimed = parse_number({header.checksum, sizeof header.checksum});
   const TarChecksums sums = checksums(header);
   if (claimed && (*claimed == sums.as_unsigned || *claimed == sums.as_signed)) return {};
-  return broken("a header's checksum is wrong, or this is not a tar stream (compressed archives are not unpacked)");
+  return broken("a header's checksum is wrong, or this is no plain tar");
 }
 
 std::string path_in(const TarHeader& header) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "image/base64.h"
+
 namespace cove::image {
 namespace {
 

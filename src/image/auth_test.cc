@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "image/base64.h"
 #include "image/test_server.h"
 
 namespace {

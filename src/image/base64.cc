@@ -1,8 +1,8 @@
+#include "image/base64.h"
+
 #include <openssl/evp.h>
 
 #include <algorithm>
-
-#include "image/credentials.h"
 
 namespace cove::image {
 
@@ -16,8 +16,8 @@ std::string base64(std::string_view bytes) {
 }
 
 // EVP_DecodeBlock counts the padding as zero bytes.
-std::optional<std::string> from_base64(std::string_view text) {
-  if (text.size() % 4 != 0 || text.size() > 65536) return std::nullopt;
+std::optional<std::string> from_base64(std::string_view text, std::size_t most) {
+  if (text.size() % 4 != 0 || text.size() > most) return std::nullopt;
   std::string bytes(text.size() / 4 * 3 + 1, '\0');
   const int size = EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
                                    reinterpret_cast<const unsigned char*>(text.data()), static_cast<int>(text.size()));

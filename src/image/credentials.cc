@@ -10,6 +10,7 @@
 #include <sstream>
 #include <vector>
 
+#include "image/base64.h"
 #include "image/run_program.h"
 
 namespace cove::image {

@@ -27,8 +27,4 @@ Result<std::optional<Credentials>> find_credentials(const std::string& registry,
 Result<std::optional<Credentials>> credentials_in(const std::string& text, const std::string& path,
                                                   const std::string& registry, const std::string& repository);
 
-std::string base64(std::string_view bytes);
-// nullopt if it is none.
-std::optional<std::string> from_base64(std::string_view text);
-
 }  // namespace cove::image

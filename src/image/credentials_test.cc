@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "image/base64.h"
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -71,6 +71,19 @@ bool is_zstd(std::span<const std::byte> bytes) {
   return (magic(0) & 0xf0U) == 0x50 && magic(1) == 0x2a && magic(2) == 0x4d && magic(3) == 0x18;
 }
 
+// What people have instead of a tar that we can read; "" for everything else.
+std::string_view other_format(std::span<const std::byte> bytes) {
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (text.starts_with(std::string_view("\xfd"
+                                        "7zXZ\0",
+                                        6)))
+    return "compressed with xz: 'xz -d' makes it a tar";
+  if (text.size() >= 10 && text.starts_with("BZh") && text.substr(4).starts_with("1AY&SY"))
+    return "compressed with bzip2: 'bzip2 -d' makes it a tar";
+  if (text.starts_with("PK\x03\x04")) return "a zip archive";
+  return "";
+}
+
 class Plain final : public Decompressor {
  public:
   explicit Plain(Input input) : in_(std::move(input)) {}
@@ -189,9 +202,11 @@ class FdSource final : public LayerSource {
 
 Result<std::unique_ptr<Decompressor>> make_decompressor(LayerSource& source, int window_log) {
   Input input(source);
-  COVE_TRY(const auto start, input.peek(4));
+  COVE_TRY(const auto start, input.peek(10));
   if (is_gzip(start)) return std::make_unique<Gzip>(std::move(input));
   if (is_zstd(start)) return std::make_unique<Zstd>(std::move(input), window_log);
+  if (const auto format = other_format(start); !format.empty())
+    return fail(Errc::invalid, "what is given is " + std::string(format) + "; tars are taken plain, gzip or zstd");
   return std::make_unique<Plain>(std::move(input));
 }
 

@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <climits>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "base/unique_fd.h"
@@ -59,12 +60,20 @@ bool is_opaque(int fd) {
 
 class Walk {
  public:
-  Walk(TreeKind kind, const LayerSink& sink) : kind_(kind), writer_(sink) {}
+  explicit Walk(const LayerSink& sink) : writer_(sink) {}
 
-  Result<void> run(const std::string& tree) {
-    const UniqueFd root(open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!root) return fail_errno("open " + tree);
-    COVE_CHECK(directory(root.get(), "./"));
+  Result<void> run(const std::vector<TreePart>& parts) {
+    for (const TreePart& part : parts) {
+      if (!part.at.empty()) places_.insert(part.at);
+    }
+    for (const TreePart& part : parts) {
+      kind_ = part.kind;
+      const UniqueFd root(open(part.tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+      struct stat info{};
+      if (!root || fstat(root.get(), &info) < 0) return fail_errno("open " + part.tree);
+      device_ = info.st_dev;
+      COVE_CHECK(directory(root.get(), part.at.empty() ? "./" : part.at + "/"));
+    }
     return writer_.finish();
   }
 
@@ -78,19 +87,28 @@ class Walk {
     entry.xattrs = xattrs_of(fd);
     COVE_CHECK(put(entry));
     if (kind_ == TreeKind::overlay && is_opaque(fd)) COVE_CHECK(put_empty(path + ".wh..wh..opq"));
-    COVE_TRY(std::vector<std::string> names, os::names_in(fd));
+    std::vector<std::string> names;
+    if (!is_hidden(info)) {
+      COVE_TRY(names, os::names_in(fd));
+    }
     std::sort(names.begin(), names.end());
-    for (const std::string& name : names) COVE_CHECK(member(fd, name, path == "./" ? name : path + name));
+    for (const std::string& name : names) {
+      if (path != "./")
+        COVE_CHECK(member(fd, name, path + name));
+      else if (!places_.contains(name))
+        COVE_CHECK(member(fd, name, name));
+    }
     --depth_;
     return {};
   }
 
   Result<void> member(int parent, const std::string& name, const std::string& path) {
-    if (name.starts_with(".wh.") && kind_ == TreeKind::plain)
+    if (name.starts_with(".wh.") && kind_ != TreeKind::overlay)
       return fail(Errc::invalid, path + " cannot be in an image: names that begin with .wh. mean removed files");
     struct stat info{};
     if (fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) return fail_errno("stat " + path);
     if (S_ISDIR(info.st_mode)) return enter(parent, name, path);
+    if (S_ISREG(info.st_mode) && is_hidden(info)) return {};
     if (S_ISCHR(info.st_mode)) return whiteout(info, name, path);
     if (!S_ISREG(info.st_mode) && !S_ISLNK(info.st_mode) && !S_ISFIFO(info.st_mode)) return {};
     if (info.st_nlink > 1) {
@@ -107,12 +125,13 @@ class Walk {
 
   Result<void> enter(int parent, const std::string& name, const std::string& path) {
     const UniqueFd fd(openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    if (!fd && errno == EACCES && kind_ == TreeKind::seen) return {};
     if (!fd) return fail_errno("open " + path);
     return directory(fd.get(), path + "/");
   }
 
   Result<void> whiteout(const struct stat& info, const std::string& name, const std::string& path) {
-    if (kind_ == TreeKind::plain || info.st_rdev != makedev(0, 0)) return {};
+    if (kind_ != TreeKind::overlay || info.st_rdev != makedev(0, 0)) return {};
     const std::string above = path.substr(0, path.size() - name.size());
     return put_empty(above + ".wh." + name);
   }
@@ -150,14 +169,27 @@ class Walk {
     return writer_.end();
   }
 
+  // Not for a sandbox's eyes: neither its own nor open to others, or of a file system that an overlay does not show.
+  bool is_hidden(const struct stat& info) const {
+    if (kind_ != TreeKind::seen) return false;
+    const mode_t needed = S_ISDIR(info.st_mode) ? S_IROTH | S_IXOTH : S_IROTH;
+    return info.st_dev != device_ || (info.st_uid != users_.uid && (info.st_mode & needed) != needed);
+  }
+
+  std::uint32_t seen_id(std::uint32_t id, std::uint32_t first, os::IdRange more) const {
+    const std::uint32_t own = inside(id, first, more, users_.by_root);
+    if (kind_ == TreeKind::overlay || own != kNobody) return own;
+    return id < os::kIdCount ? id : kNobody;
+  }
+
   TarEntry entry_of(const struct stat& info, const std::string& path, TarKind kind) const {
     TarEntry entry{.path = path, .kind = kind};
     entry.mode = info.st_mode & 07777;
     entry.uid = info.st_uid;
     entry.gid = info.st_gid;
-    if (kind_ == TreeKind::overlay) {
-      entry.uid = inside(info.st_uid, users_.uid, users_.more_uids, users_.by_root);
-      entry.gid = inside(info.st_gid, users_.gid, users_.more_gids, users_.by_root);
+    if (kind_ != TreeKind::plain) {
+      entry.uid = seen_id(info.st_uid, users_.uid, users_.more_uids);
+      entry.gid = seen_id(info.st_gid, users_.gid, users_.more_gids);
     }
     entry.mtime = info.st_mtim;
     return entry;
@@ -172,7 +204,9 @@ class Walk {
     return put({.path = path.starts_with("./") ? path.substr(2) : path, .mode = 0600});
   }
 
-  TreeKind kind_;
+  TreeKind kind_ = TreeKind::overlay;  // of the tree that is being walked
+  dev_t device_ = 0;                   // ... and where it is
+  std::set<std::string> places_;       // of the trees that do not stand at the root
   guest::TarWriter writer_;
   os::Users users_ = os::find_users();
   std::map<std::pair<dev_t, ino_t>, std::string> names_;  // of files with several
@@ -183,7 +217,9 @@ class Walk {
 }  // namespace
 
 Result<void> write_layer(const std::string& tree, TreeKind kind, const LayerSink& sink) {
-  return Walk(kind, sink).run(tree);
+  return Walk(sink).run({{.tree = tree, .kind = kind, .at = ""}});
 }
+
+Result<void> write_layer(const std::vector<TreePart>& parts, const LayerSink& sink) { return Walk(sink).run(parts); }
 
 }  // namespace cove::image

@@ -125,7 +125,8 @@ Result<Image> unpack(Store& store, const OuterArchive& archive, const Found& fou
 Result<std::vector<Image>> load_archive(Store& store, int fd, const LoadSpec& spec) {
   COVE_TRY(const UniqueFd held, store.hold());
   COVE_TRY(const OuterArchive archive, OuterArchive::open(store, fd, spec.limits));
-  const bool docker = archive.has("manifest.json");
+  // Newer archives are both; then the OCI one says more digests.
+  const bool docker = archive.has("manifest.json") && !(archive.has("oci-layout") && archive.has("index.json"));
   if (!docker && !archive.has("index.json"))
     return fail(Errc::invalid,
                 "this is neither a docker-archive (no manifest.json) nor an OCI archive (no index.json); "
@@ -135,6 +136,9 @@ Result<std::vector<Image>> load_archive(Store& store, int fd, const LoadSpec& sp
   if (all.size() > 1 && !spec.name.empty())
     return fail(Errc::invalid,
                 "the archive has " + std::to_string(all.size()) + " images: they cannot all have one name");
+  for (const Found& found : all) {
+    if (spec.check) COVE_CHECK(spec.check(found.config.config));
+  }
   std::vector<Image> images;
   for (const Found& found : all) {
     COVE_TRY(const std::vector<std::string> names, names_for(found, spec));

@@ -31,6 +31,9 @@ const Command* find(const std::string& name) {
   for (const Command& command : image_commands()) {
     if (command.name == "image " + name) return &command;
   }
+  for (const Command& command : snapshot_commands()) {
+    if (name == "snapshot-" + std::string(command.name.substr(command.name.find(' ') + 1))) return &command;
+  }
   return nullptr;
 }
 

@@ -6,19 +6,13 @@
 #include <cstdio>
 #include <unordered_set>
 
+#include "changes/merge.h"
 #include "image/files.h"
 #include "image/store_detail.h"
 #include "os/remove_tree.h"
 
 namespace cove::image {
 namespace {
-
-// The one place that needs src/changes: hard links, whiteouts and opaque directories kept.
-Result<void> merge_trees(const std::vector<std::string>& trees_topmost_first, const std::string& into) {
-  return fail(Errc::unsupported, "merge " + std::to_string(trees_topmost_first.size()) + " layers into " + into +
-                                     ": an image of more than " + std::to_string(kMostLowers) +
-                                     " layers cannot be used yet; flatten it");
-}
 
 std::string list_of(const std::vector<std::string>& diff_ids) {
   std::string text;
@@ -96,7 +90,9 @@ Result<std::string> Store::merge(const std::vector<std::string>& ids, const std:
   if (known && *known == list_of(ids)) return directory + "/tree";
   if (known) return fail(Errc::conflict, directory + " holds other layers: remove it");
   COVE_TRY(const std::string aside, make_aside());
-  auto made = merge_trees(trees, aside + "/tree");
+  Result<void> made;
+  if (rmdir((aside + "/tree").c_str()) < 0) made = fail_errno("remove " + aside + "/tree");  // it is made anew
+  if (made) made = changes::merge_layers(trees, aside + "/tree");
   if (made) made = replace_file(aside, kMergedList, list_of(ids));
   if (made) made = publish_merged(aside, directory);
   if (made) return directory + "/tree";

@@ -1,19 +1,12 @@
 #pragma once
 
-// Image names as text.
+// Image names as text: the forms that people and files have of the one in image.h. What a name is made of is told by
+// reference.h.
 
 #include <string>
 #include <string_view>
 
-#include "base/error.h"
-
 namespace cove::image {
-
-// DOMAIN/PATH[:TAG][@DIGEST], all defaults written out (see normal_name in image.h).
-struct NameParts {
-  std::string domain, path, tag, digest;
-};
-Result<NameParts> split_name(std::string_view name);
 
 // As people write it: without docker.io, library/ and :latest.
 std::string short_name(std::string_view normal);

@@ -132,6 +132,22 @@ bool is_plain_tar(int fd) {
          std::string_view(block.data() + offsetof(guest::TarHeader, magic), 5) == "ustar";
 }
 
+// So that anything else is called by its name, and not a broken tar.
+Result<void> check_begins_as_tar(int fd) {
+  guest::TarHeader header{};
+  COVE_TRY(const std::size_t got, read_at(fd, reinterpret_cast<char*>(&header), sizeof(header), 0));
+  if (got == 0) return fail(Errc::invalid, "there is no image in it: it is empty");
+  const auto claimed = guest::parse_number({header.checksum, sizeof header.checksum});
+  const guest::TarChecksums sums = guest::checksums(header);
+  const char* bytes = reinterpret_cast<const char*>(&header);
+  const bool zeros = std::all_of(bytes, bytes + sizeof header, [](char c) { return c == 0; });
+  if (got == sizeof header && (zeros || (claimed && (*claimed == sums.as_unsigned || *claimed == sums.as_signed))))
+    return {};
+  return fail(Errc::invalid,
+              "this is no archive of an image: it is no tar, neither plain nor in gzip or zstd; 'docker save', 'podman "
+              "save', 'skopeo copy' and 'cove image save' write one");
+}
+
 }  // namespace
 
 Result<UniqueFd> make_spool(const Store& store) {
@@ -152,6 +168,7 @@ Result<OuterArchive> OuterArchive::open(const Store& store, int fd, const Unpack
     COVE_TRY(archive.own_, spool(store, fd, limits));
     archive.fd_ = archive.own_.get();
   }
+  COVE_CHECK(check_begins_as_tar(archive.fd_));
   struct stat info{};
   if (fstat(archive.fd_, &info) < 0) return fail_errno("stat the archive");
   Indexer indexer(archive.fd_, static_cast<std::uint64_t>(info.st_size));

@@ -86,9 +86,15 @@ Result<void> prune_files(const Stale& stale, Pruned& pruned) {
 }  // namespace
 
 Result<Pruned> Store::prune(const std::set<std::string>& keep) {
+  return prune_after([&]() -> Result<Use> { return Use{.layers = keep, .forget = {}}; });
+}
+
+Result<Pruned> Store::prune_after(const std::function<Result<Use>()>& ask) {
   COVE_TRY(const UniqueFd alone, lock("store", LOCK_EX | LOCK_NB));
+  COVE_TRY(const Use use, ask());
+  for (const std::string& name : use.forget) COVE_CHECK(forget(name));
   COVE_TRY(const std::vector<Image> images, list());
-  std::set<std::string> used = keep;
+  std::set<std::string> used = use.layers;
   for (const Image& image : images) used.insert(image.layers.begin(), image.layers.end());
   Pruned pruned;
   COVE_CHECK(prune_merged(*this, used));

@@ -3,12 +3,10 @@ find_package(CURL REQUIRED)
 
 cove_library(cove_registry
   SOURCES
-    reference.cc    # what people write for an image
     url.cc          # addresses, and which may be plain
     http.cc         # requests, over libcurl
     challenge.cc    # WWW-Authenticate
     credentials.cc  # who we are, as docker and podman keep it
-    base64.cc
     auth.cc         # ... shown to a registry
     registry.cc     # manifests and blobs
     fetch.cc        # one blob into a file, resumed

@@ -9,7 +9,6 @@
 #include "image/digest.h"
 #include "image/files.h"
 #include "image/json_fields.h"
-#include "image/name.h"
 
 namespace cove::image {
 namespace {
@@ -73,29 +72,36 @@ struct Blob {
 
 class Saver {
  public:
-  Saver(const Store& store, const Image& image, ArchiveFormat format, const LayerSink& out)
-      : store_(store), image_(image), format_(format), tar_(out) {}
+  Saver(const Store& store, const ArchiveSpec& spec, const LayerSink& out) : store_(store), spec_(spec), tar_(out) {}
 
   Result<void> run() {
-    if (format_ == ArchiveFormat::oci) COVE_CHECK(put("oci-layout", R"({"imageLayoutVersion":"1.0.0"})"));
-    for (const std::string& diff_id : image_.layers) COVE_CHECK(put_layer(diff_id));
-    COVE_CHECK(format_ == ArchiveFormat::oci ? finish_oci() : finish_docker());
+    if (is_oci()) COVE_CHECK(put("oci-layout", R"({"imageLayoutVersion":"1.0.0"})"));
+    for (const auto& parts : spec_.layers) COVE_CHECK(put_layer(parts));
+    const std::string config = this->config();
+    if (is_oci()) COVE_CHECK(finish_oci(config));
+    COVE_CHECK(finish_docker(config));
     return tar_.finish();
   }
 
  private:
+  bool is_oci() const { return spec_.format == ArchiveFormat::oci; }
   std::string layer_path(const Blob& blob) const {
     const std::string hex = blob.digest.substr(kSha256.size());
-    return format_ == ArchiveFormat::oci ? "blobs/sha256/" + hex : hex + "/layer.tar";
+    return is_oci() ? "blobs/sha256/" + hex : hex + "/layer.tar";
   }
 
   // A tar says an entry's size before its bytes: so once through a file.
-  Result<void> put_layer(const std::string& diff_id) {
+  Result<void> put_layer(const std::vector<TreePart>& parts) {
     COVE_TRY(const UniqueFd spool, make_spool(store_));
     using Compress = BlobWriter::Compress;
-    BlobWriter writer(spool.get(), format_ == ArchiveFormat::oci ? Compress::yes : Compress::no);
-    const auto sink = [&](std::string_view bytes) { return writer.write(bytes); };
-    COVE_CHECK(write_layer(store_.layer_path(diff_id), TreeKind::overlay, sink));
+    BlobWriter writer(spool.get(), is_oci() ? Compress::yes : Compress::no);
+    std::uint64_t total = 0;
+    const auto sink = [&](std::string_view bytes) -> Result<void> {
+      total += bytes.size();
+      if (spec_.progress) COVE_CHECK(spec_.progress(blobs_.size(), total));
+      return writer.write(bytes);
+    };
+    COVE_CHECK(write_layer(parts, sink));
     COVE_CHECK(writer.finish());
     Blob blob{.diff_id = writer.plain_digest(), .digest = writer.digest(), .size = writer.size()};
     if (written_.insert(blob.digest).second) COVE_CHECK(copy(spool.get(), layer_path(blob), blob.size));
@@ -123,10 +129,8 @@ class Saver {
   }
 
   std::string config() const {
-    OciConfig all{.config = image_.config, .diff_ids = {}, .created = image_.created};
+    OciConfig all{.config = spec_.config, .diff_ids = {}, .created = spec_.created};
     for (const Blob& blob : blobs_) all.diff_ids.push_back(blob.diff_id);
-    if (all.config.os.empty()) all.config.os = "linux";
-    if (all.config.architecture.empty()) all.config.architecture = host_platform().architecture;
     return oci_config_to_json(all);
   }
 
@@ -136,33 +140,32 @@ class Saver {
     return Json{{"mediaType", media_type}, {"digest", digest}, {"size", text.size()}};
   }
 
-  Result<void> finish_oci() {
+  Result<void> finish_oci(const std::string& config) {
     Json layers = Json::array();
     for (const Blob& blob : blobs_)
       layers.push_back({{"mediaType", kOciLayerGzip}, {"digest", blob.digest}, {"size", blob.size}});
-    COVE_TRY(const Json config_blob, put_blob(kOciConfig, config()));
+    COVE_TRY(const Json config_blob, put_blob(kOciConfig, config));
     const Json manifest{{"schemaVersion", 2}, {"mediaType", kOciManifest}, {"config", config_blob}, {"layers", layers}};
     COVE_TRY(Json entry, put_blob(kOciManifest, dump(manifest)));
-    entry["platform"] = {{"os", image_.config.os}, {"architecture", image_.config.architecture}};
-    entry["annotations"] = {{"org.opencontainers.image.ref.name", image_.name},
-                            {"io.containerd.image.name", image_.name}};
+    entry["platform"] = {{"os", spec_.config.os}, {"architecture", spec_.config.architecture}};
+    entry["annotations"] = {{"org.opencontainers.image.ref.name", spec_.name},
+                            {"io.containerd.image.name", spec_.name}};
     const Json index{{"schemaVersion", 2}, {"mediaType", kOciIndex}, {"manifests", Json::array({entry})}};
     return put("index.json", dump(index));
   }
 
-  Result<void> finish_docker() {
-    const std::string text = config();
-    const std::string path = sha256_of(text).substr(kSha256.size()) + ".json";
-    COVE_CHECK(put(path, text));
+  Result<void> finish_docker(const std::string& config) {
+    const std::string hex = sha256_of(config).substr(kSha256.size());
+    const std::string path = is_oci() ? "blobs/sha256/" + hex : hex + ".json";
+    if (!is_oci()) COVE_CHECK(put(path, config));
     Json layers = Json::array();
     for (const Blob& blob : blobs_) layers.push_back(layer_path(blob));
-    const Json one{{"Config", path}, {"RepoTags", {image_.name}}, {"Layers", layers}};
+    const Json one{{"Config", path}, {"RepoTags", {spec_.name}}, {"Layers", layers}};
     return put("manifest.json", dump(Json::array({one})));
   }
 
   const Store& store_;
-  const Image& image_;
-  ArchiveFormat format_;
+  const ArchiveSpec& spec_;
   guest::TarWriter tar_;
   std::vector<Blob> blobs_;
   std::set<std::string> written_;
@@ -170,12 +173,22 @@ class Saver {
 
 }  // namespace
 
+Result<void> write_archive(const Store& store, const ArchiveSpec& spec, const LayerSink& out) {
+  ArchiveSpec whole = spec;
+  if (whole.config.os.empty()) whole.config.os = "linux";
+  if (whole.config.architecture.empty()) whole.config.architecture = host_platform().architecture;
+  return Saver(store, whole, out).run();
+}
+
 Result<void> save_image(const Store& store, const Image& image, ArchiveFormat format, const LayerSink& out) {
   COVE_TRY(const UniqueFd held, store.hold());
+  ArchiveSpec spec{
+      .name = image.name, .created = image.created, .config = image.config, .format = format, .progress = nullptr};
   for (const std::string& diff_id : image.layers) {
     if (!store.has_layer(diff_id)) return fail(Errc::not_found, "layer " + diff_id + " is gone: pull or load it again");
+    spec.layers.push_back({{.tree = store.layer_path(diff_id), .kind = TreeKind::overlay, .at = ""}});
   }
-  return Saver(store, image, format, out).run();
+  return write_archive(store, spec, out);
 }
 
 }  // namespace cove::image

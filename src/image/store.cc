@@ -102,6 +102,11 @@ Result<void> Store::put(const Image& image) {
 }
 
 Result<void> Store::remove(const std::string& name) {
+  COVE_TRY(const UniqueFd held, hold());
+  return forget(name);
+}
+
+Result<void> Store::forget(const std::string& name) {
   COVE_TRY(const std::string normal, normal_name(name));
   const std::string path = path_ + "/names/" + escape_name(normal) + ".json";
   if (unlink(path.c_str()) == 0) return sync_directory(path_ + "/names");

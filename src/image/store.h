@@ -41,6 +41,12 @@ struct Pruned {
   std::size_t leftovers = 0;        // of processes that died: half-made layers, old downloads
 };
 
+// What a prune must know, told while nobody can add an image.
+struct Use {
+  std::set<std::string> layers;  // diff ids that sandboxes and snapshots stand on
+  std::set<std::string> forget;  // normal names of images that go as well
+};
+
 class Store {
  public:
   // Makes what is missing. `home` is $COVE_HOME.
@@ -57,9 +63,10 @@ class Store {
   Result<void> put(const Image& image);
   // The name only; its layers go with prune(). not_found if there is none.
   Result<void> remove(const std::string& name);
-  // Layers that no image uses and that are not in `keep` (diff ids that sandboxes and snapshots use), what processes
-  // that died have left, downloads that nobody has touched for a week. busy while somebody holds the store.
+  // Removes layers that no image uses and that are not in `keep` (diff ids that sandboxes and snapshots use), what
+  // processes that died have left, downloads that nobody has touched for a week. busy while somebody holds the store.
   Result<Pruned> prune(const std::set<std::string>& keep);
+  Result<Pruned> prune_after(const std::function<Result<Use>()>& ask);
   // Directories, topmost first, at most kMostLowers of them.
   Result<std::vector<std::string>> lowers(const Image& image);
   Result<std::vector<std::string>> lowers(const std::vector<std::string>& diff_ids_bottom_first);
@@ -81,6 +88,7 @@ class Store {
  private:
   explicit Store(std::string path) : path_(std::move(path)) {}
   Result<UniqueFd> lock(const std::string& name, int how) const;
+  Result<void> forget(const std::string& name);
   Result<std::string> merge(const std::vector<std::string>& diff_ids, const std::vector<std::string>& trees);
 
   std::string path_;

@@ -97,29 +97,13 @@ struct Inner {
   }
 };
 
-std::string encode_inner(const Snapshot& snapshot) {
-  Inner inner;
-  for (const auto& [name, state] : snapshot.sessions) inner.names.push_back(name), inner.states.push_back(state);
-  for (const auto& [key, value] : snapshot.env) inner.keys.push_back(key), inner.values.push_back(value);
-  return proto::encode(inner);
-}
-
-Result<void> decode_inner(const std::string& bytes, Snapshot& snapshot) {
-  COVE_TRY(const auto inner, proto::decode<Inner>(bytes));
-  if (inner.names.size() != inner.states.size() || inner.keys.size() != inner.values.size())
-    return fail(Errc::invalid, "snapshot " + snapshot.tag + " is damaged");
-  for (std::size_t i = 0; i < inner.names.size(); ++i) snapshot.sessions[inner.names[i]] = inner.states[i];
-  for (std::size_t i = 0; i < inner.keys.size(); ++i) snapshot.env.emplace_back(inner.keys[i], inner.values[i]);
-  return {};
-}
-
 Result<Snapshot> read_snapshot(int folder, const std::string& tag) {
   COVE_TRY(const UniqueFd directory, open_private_directory(folder, tag, "snapshot " + tag));
   COVE_TRY(const std::string text, read_file_at(directory.get(), "snapshot.json"));
   COVE_TRY(Snapshot snapshot, from_json(tag, text));
   const auto bytes = read_file_at(directory.get(), "sessions");
   if (!bytes) return snapshot;
-  COVE_CHECK(decode_inner(*bytes, snapshot));
+  COVE_CHECK(decode_state(*bytes, snapshot));
   return snapshot;
 }
 
@@ -143,19 +127,25 @@ void clear_passing(int folder, const std::vector<std::string>& tags) {
   }
 }
 
-// Every layer that something stands on. A record that cannot be read may name any: then nothing is removed.
-Result<std::set<std::string>> layers_in_use() {
-  std::set<std::string> used;
+// What sandboxes and snapshots are made of.
+struct Used {
+  ImageUse image;
+  std::vector<std::string> layers;
+};
+
+// A record that cannot be read may name anything: then nothing may be removed.
+Result<std::vector<Used>> all_in_use() {
+  std::vector<Used> all;
   COVE_TRY(const UniqueFd folder, open_folder("snapshots"));
-  COVE_TRY(const auto all, os::names_in(folder.get()));
-  clear_passing(folder.get(), all);
+  COVE_TRY(const auto there, os::names_in(folder.get()));
+  clear_passing(folder.get(), there);
   COVE_TRY(const auto tags, os::names_in(folder.get()));
   for (const std::string& tag : tags) {
     if (tag.starts_with(".new-")) continue;
     auto snapshot = read_snapshot(folder.get(), tag);
     if (!snapshot && faccessat(folder.get(), tag.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) < 0) continue;  // removed just now
     if (!snapshot) return fail(std::move(snapshot).error().because("read snapshot " + tag));
-    used.insert(snapshot->layers.begin(), snapshot->layers.end());
+    all.push_back({{"snapshot " + tag, snapshot->image, snapshot->image_layers}, snapshot->layers});
   }
   COVE_TRY(const UniqueFd sandboxes, open_sandboxes());
   COVE_TRY(const auto names, os::names_in(sandboxes.get()));
@@ -165,12 +155,45 @@ Result<std::set<std::string>> layers_in_use() {
     const auto stored = read_spec(directory.get());
     if (!stored && stored.error().code == Errc::not_found) continue;
     if (!stored) return fail(stored.error());
-    used.insert(stored->spec.layers.begin(), stored->spec.layers.end());
+    all.push_back({{"sandbox " + name, stored->spec.image, stored->spec.image_layers}, stored->spec.layers});
   }
+  return all;
+}
+
+// Every layer that something stands on.
+Result<std::set<std::string>> layers_in_use() {
+  COVE_TRY(const auto all, all_in_use());
+  std::set<std::string> used;
+  for (const Used& one : all) used.insert(one.layers.begin(), one.layers.end());
   return used;
 }
 
 }  // namespace
+
+std::string encode_state(const Snapshot& snapshot) {
+  Inner inner;
+  for (const auto& [name, state] : snapshot.sessions) inner.names.push_back(name), inner.states.push_back(state);
+  for (const auto& [key, value] : snapshot.env) inner.keys.push_back(key), inner.values.push_back(value);
+  return proto::encode(inner);
+}
+
+Result<void> decode_state(const std::string& bytes, Snapshot& snapshot) {
+  COVE_TRY(const auto inner, proto::decode<Inner>(bytes));
+  if (inner.names.size() != inner.states.size() || inner.keys.size() != inner.values.size())
+    return fail(Errc::invalid, "snapshot " + snapshot.tag + " is damaged");
+  for (std::size_t i = 0; i < inner.names.size(); ++i) snapshot.sessions[inner.names[i]] = inner.states[i];
+  for (std::size_t i = 0; i < inner.keys.size(); ++i) snapshot.env.emplace_back(inner.keys[i], inner.values[i]);
+  return {};
+}
+
+Result<std::vector<ImageUse>> images_in_use() {
+  COVE_TRY(auto all, all_in_use());
+  std::vector<ImageUse> used;
+  for (Used& one : all) {
+    if (!one.image.layers.empty()) used.push_back(std::move(one.image));
+  }
+  return used;
+}
 
 Result<void> check_tag(const std::string& tag) {
   const std::string plain = tag.starts_with('.') ? tag.substr(1) : tag;
@@ -193,7 +216,7 @@ Result<void> save_snapshot(const Snapshot& snapshot) {
   if (!directory) return give_up(std::move(directory).error());
   if (auto written = write_file_at(directory->get(), "snapshot.json", to_json(snapshot)); !written)
     return give_up(std::move(written).error());
-  if (auto written = write_file_at(directory->get(), "sessions", encode_inner(snapshot)); !written)
+  if (auto written = write_file_at(directory->get(), "sessions", encode_state(snapshot)); !written)
     return give_up(std::move(written).error());
   if (renameat(folder.get(), aside.c_str(), folder.get(), snapshot.tag.c_str()) == 0) return {};
   if (errno != EEXIST && errno != ENOTEMPTY) return give_up(errno_error(errno, "name it"));

@@ -34,6 +34,18 @@ Result<Snapshot> find_snapshot(const std::string& tag);  // not_found names thos
 Result<std::vector<Snapshot>> list_snapshots();          // oldest first; without sessions
 Result<void> remove_snapshot(const std::string& tag);
 
+// Sessions and variables as one string of bytes, to be kept elsewhere; decoding it is safe whatever it is.
+std::string encode_state(const Snapshot& snapshot);
+Result<void> decode_state(const std::string& bytes, Snapshot& snapshot);
+
+// The images of the store that something stands on. A record that cannot be read may name any: then it is an error.
+struct ImageUse {
+  std::string who;  // "sandbox a", "snapshot b"
+  std::string image;
+  std::vector<std::string> layers;  // its diff ids
+};
+Result<std::vector<ImageUse>> images_in_use();
+
 std::string new_layer_id();
 // Removes sealed layers that neither a snapshot nor a sandbox stands on; how many. One that is new may not be written
 // down yet and is left for later, unless it is among those that the caller has just given up.

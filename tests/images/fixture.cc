@@ -14,22 +14,6 @@ namespace cove::image_tests {
 namespace fs = std::filesystem;
 using testing_helpers::slurp;
 
-Ran shell(const std::string& line) {
-  auto running = testing_helpers::start_program({"/bin/bash", "-c", line});
-  if (!running) return {-1, running.error().text()};
-  (void)running->says("\x01 never", std::chrono::minutes(2));
-  const auto status = running->child.wait(Deadline::after(std::chrono::seconds(10)));
-  return {status ? status->code : -1, running->heard};
-}
-
-std::string missing(const std::vector<std::string>& programs) {
-  std::string text;
-  for (const std::string& program : programs) {
-    if (shell("command -v " + program).code != 0) text += (text.empty() ? "not installed here: " : ", ") + program;
-  }
-  return text;
-}
-
 void PullTest::SetUpTestSuite() {
   why_not_ = missing({"docker-registry", "skopeo", "zstd", "setfattr", "busybox"});
   if (!why_not_.empty()) return;

@@ -8,20 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "engines.h"
 #include "helpers/program.h"
 #include "image/store.h"
 #include "servers.h"
 
 namespace cove::image_tests {
-
-struct Ran {
-  int code = -1;
-  std::string text;  // stdout and stderr
-};
-// A line for bash.
-Ran shell(const std::string& line);
-// Why a test cannot run here; "" if these programs are all there.
-std::string missing(const std::vector<std::string>& programs);
 
 class PullTest : public testing::Test {
  protected:

@@ -1,7 +1,7 @@
 // Registries that want to know who asks, and registries that speak TLS.
 
 #include "fixture.h"
-#include "image/credentials.h"
+#include "image/base64.h"
 #include "image/digest.h"
 #include "image/test_server.h"
 

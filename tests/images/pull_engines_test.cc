@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <csignal>
+#include <optional>
 
 #include "fixture.h"
 #include "helpers/process.h"
@@ -17,21 +17,17 @@ using testing_helpers::Seconds;
 
 class PullEnginesTest : public PullTest {
  protected:
-  // podman with a storage of its own, by environment alone: that is how we find it, too.
   void SetUp() override {
     PullTest::SetUp();
     if (IsSkipped()) return;
     if (geteuid() != 0) GTEST_SKIP() << "owners of files and mounts need root";
-    write("storage.conf",
-          "[storage]\ndriver = \"vfs\"\ngraphroot = \"" + folder_ + "/graph\"\nrunroot = \"" + folder_ + "/run\"\n");
-    write("containers.conf", "[engine]\nruntime = \"runc\"\ncgroup_manager = \"cgroupfs\"\nevents_logger = \"none\"\n");
-    env_ = {"CONTAINERS_STORAGE_CONF=" + folder_ + "/storage.conf", "CONTAINERS_CONF=" + folder_ + "/containers.conf"};
+    podman_.emplace(folder_);
   }
   void TearDown() override {
-    if (!env_.empty()) podman("image umount --all");
+    podman_.reset();
     PullTest::TearDown();
   }
-  Ran podman(const std::string& words) const { return shell(env_[0] + " " + env_[1] + " podman " + words); }
+  Ran podman(const std::string& words) const { return podman_->podman(words); }
 
   Tree our_tree(const std::string& name) const {
     auto images = store();
@@ -48,7 +44,7 @@ class PullEnginesTest : public PullTest {
     return read_tree(mounted.text, 0);
   }
 
-  std::vector<std::string> env_;
+  std::optional<Podman> podman_;
 };
 
 TEST_F(PullEnginesTest, PodmanGetsTheSameFilesFromTheSameRegistry) {
@@ -70,43 +66,21 @@ TEST_F(PullEnginesTest, StraightFromPodmansStorage) {
   if (const std::string why = missing({"podman"}); !why.empty()) GTEST_SKIP() << why;
   const std::string name = registry_->host() + "/a/b:1";
   ASSERT_EQ(podman("pull --quiet --tls-verify=false " + name).code, 0);
-  const Ran ran = pull("containers-storage:" + name, env_);
+  const Ran ran = pull("containers-storage:" + name, podman_->env());
   ASSERT_EQ(ran.code, 0) << ran.text;
   EXPECT_EQ(difference(our_tree(name), podmans_tree(name)), "");
-  const Ran again = pull("containers-storage:" + name, env_);
+  const Ran again = pull("containers-storage:" + name, podman_->env());
   EXPECT_NE(again.text.find("up to date"), std::string::npos) << again.text;
-  const Ran none = pull("containers-storage:localhost/nothing", env_);
+  const Ran none = pull("containers-storage:localhost/nothing", podman_->env());
   EXPECT_EQ(none.code, 125);
   EXPECT_NE(none.text.find("podman save"), std::string::npos) << none.text;
 }
 
-// Asked to end, it ends its containerd as well; killed, it would leave that behind.
-class Dockerd {
- public:
-  Dockerd(const std::string& folder, const std::string& socket)
-      : running_(testing_helpers::start_program(
-            {"/usr/bin/env", "dockerd", "--data-root", folder + "/docker", "--exec-root", folder + "/exec", "--pidfile",
-             folder + "/docker.pid", "-H", socket, "--storage-driver", "vfs", "--iptables=false", "--bridge=none"})) {}
-  ~Dockerd() {
-    if (!running_) return;
-    (void)running_->child.signal(SIGTERM);
-    (void)running_->says("\x01 never", std::chrono::seconds(20));
-    (void)running_->child.wait(Deadline::after(std::chrono::seconds(20)));
-  }
-  Dockerd(const Dockerd&) = delete;
-  Dockerd& operator=(const Dockerd&) = delete;
-
-  bool ready() { return running_ && running_->says("API listen on", std::chrono::seconds(30)); }
-  std::string words() const { return running_ ? running_->heard : running_.error().text(); }
-
- private:
-  Result<testing_helpers::Running> running_;
-};
-
 TEST_F(PullEnginesTest, StraightFromADockerDaemon) {
   if (const std::string why = missing({"docker", "dockerd", "containerd"}); !why.empty()) GTEST_SKIP() << why;
-  const std::string socket = "unix://" + folder_ + "/docker.sock", layout = folder_ + "/layout";
-  Dockerd daemon(folder_, socket);
+  const std::string layout = folder_ + "/layout";
+  Dockerd daemon(folder_);
+  const std::string socket = daemon.socket();
   if (!daemon.ready()) GTEST_SKIP() << "dockerd does not start here: " << daemon.words();
   const Ran filled = shell("LAST=gzip " COVE_TEST_MAKE_IMAGE " " + layout + " && skopeo copy --dest-daemon-host " +
                            socket + " oci:" + layout + ":test docker-daemon:mine/tool:2 2>&1");

@@ -18,6 +18,8 @@ using cli::print;
 using cli::report;
 
 std::span<const Command> image_commands();
+// Of 'cove snapshot', which runs them as "snapshot-export" and "snapshot-import".
+std::span<const Command> snapshot_commands();
 
 // Of $COVE_HOME.
 Result<Store> open_store();
@@ -27,5 +29,6 @@ Result<Image> find_image(const Store& store, const std::string& name);
 std::string json_of(const Image& image);
 
 extern const Command kImport, kInspect, kLoad, kLs, kPrune, kPull, kRm, kSave;
+extern const Command kSnapshotExport, kSnapshotImport;
 
 }  // namespace cove::image

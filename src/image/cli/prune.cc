@@ -1,6 +1,8 @@
+#include <algorithm>
+
 #include "cli/text.h"
 #include "image/cli/commands.h"
-#include "record/record.h"
+#include "image/snapshot.h"
 
 namespace cove::image {
 namespace {
@@ -12,21 +14,23 @@ void describe(Arguments& arguments) {
   define(arguments, json);
 }
 
-// Layers of the images that sandboxes were made from.
-Result<std::set<std::string>> layers_in_use(const Store& store) {
-  COVE_TRY(const auto sandboxes, record::list());
-  std::set<std::string> used;
-  for (const record::Info& info : sandboxes) {
-    const auto image = store.find(info.spec.image);
-    if (image && *image) used.insert((*image)->layers.begin(), (*image)->layers.end());
+// Images that came with a snapshot go with the last that stands on them.
+Result<Use> in_use(const Store& store) {
+  COVE_TRY(const auto used, record::images_in_use());
+  COVE_TRY(const std::vector<Image> images, store.list());
+  Use use;
+  for (const record::ImageUse& one : used) use.layers.insert(one.layers.begin(), one.layers.end());
+  for (const Image& image : images) {
+    const bool needed =
+        std::any_of(used.begin(), used.end(), [&](const record::ImageUse& one) { return one.layers == image.layers; });
+    if (image.name.starts_with(kSnapshotNames) && !needed) use.forget.insert(image.name);
   }
-  return used;
+  return use;
 }
 
 Result<Pruned> prune() {
   COVE_TRY(Store store, open_store());
-  COVE_TRY(const auto used, layers_in_use(store));
-  return store.prune(used);
+  return store.prune_after([&] { return in_use(store); });
 }
 
 int main(Arguments& arguments, std::vector<std::string> words) {
@@ -51,7 +55,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 const Command kPrune{
     .name = "image prune",
     .usage = "[--json]",
-    .summary = "Remove layers that no image and no sandbox uses",
+    .summary = "Remove layers that no image, sandbox or snapshot uses",
     .examples = "  cove image prune",
     .run = main,
     .describe = describe,

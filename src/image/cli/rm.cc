@@ -1,4 +1,6 @@
 #include "image/cli/commands.h"
+#include "image/name.h"
+#include "record/snapshots.h"
 
 namespace cove::image {
 namespace {
@@ -9,7 +11,7 @@ struct Options {
 };
 
 void define(Arguments& arguments, Options& options) {
-  arguments.flag("-f,--force", options.force, "What is not there is no error");
+  arguments.flag("-f,--force", options.force, "Also what sandboxes or snapshots use; what is not there is no error");
   arguments.positionals("NAME", options.names, "The images, by name or by 12 digits of their id");
 }
 
@@ -18,9 +20,22 @@ void describe(Arguments& arguments) {
   define(arguments, options);
 }
 
+// Whoever was made from it goes on without the name, but nobody else finds out what that was.
+Result<void> check_unused(const Image& image) {
+  COVE_TRY(const auto used, record::images_in_use());
+  for (const record::ImageUse& one : used) {
+    if (one.image != image.name || one.layers != image.layers) continue;
+    return fail(Errc::conflict,
+                "image " + short_name(image.name) + " is used by " + one.who +
+                    ": remove that first, or take the name away with --force (the layers stay as long)");
+  }
+  return {};
+}
+
 // A damaged one is still removed by its name.
-Result<void> remove(Store& store, const std::string& name) {
+Result<void> remove(Store& store, const std::string& name, const Options& options) {
   const auto image = store.find(name);
+  if (image && *image && !options.force) COVE_CHECK(check_unused(**image));
   return store.remove(image && *image ? (*image)->name : name);
 }
 
@@ -32,7 +47,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   if (!store) return report(store.error());
   int code = 0;
   for (const std::string& name : options.names) {
-    const auto done = remove(*store, name);
+    const auto done = remove(*store, name, options);
     if (done || (options.force && done.error().code == Errc::not_found)) continue;
     code = report(done.error());
   }

@@ -11,6 +11,11 @@ std::span<const Command> image_commands() {
   return all;
 }
 
+std::span<const Command> snapshot_commands() {
+  static const Command all[] = {kSnapshotExport, kSnapshotImport};
+  return all;
+}
+
 Result<Store> open_store() {
   COVE_TRY(const std::string home, record::home());
   return Store::open(home);
