@@ -339,6 +339,7 @@ void Guest::answer_states() {
     if (!session->settled()) return;
   }
   for (const std::string& only : std::exchange(states_asked_, {})) send_states(only);
+  for (const auto& [name, session] : sessions_) session->files_will_move();  // states are asked for before that
 }
 
 void Guest::send_states(const std::string& only) {

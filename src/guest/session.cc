@@ -67,8 +67,21 @@ void Session::restore(session::State state) {
   ++version_;
 }
 
+void Session::files_will_move() {
+  for (auto& shell : spares_) shell->steady = shell->ready;
+}
+
+// One that was starting meanwhile may have looked for its directory in vain, and complained about it.
 void Session::files_moved() {
-  for (auto& shell : spares_) shell->displaced = true;
+  std::optional<Plumbing> dropped;
+  for (auto& shell : spares_) {
+    shell->displaced = true;
+    if (shell->steady || shell->reads_login) continue;
+    dropped = shell->plumbing;
+    drop(std::move(shell));
+  }
+  std::erase(spares_, nullptr);
+  if (dropped) prepare(*dropped, Moment::command_ended);
 }
 
 void Session::begin_anew() { restore(config_.dialect->begin(config_.env, config_.cwd, config_.login)); }

@@ -22,6 +22,7 @@ struct Shell {
   std::uint64_t version = 0;      // of the session's state that it was given
   std::size_t capture_start = 0;  // what a beginning shell told before the command comes first
   bool ready = false, reads_login = false;
+  bool steady = false;     // was ready before files moved
   bool displaced = false;  // its directory is one of the files before they were exchanged
   Loop::Timer login_limit = 0;
 };
@@ -53,7 +54,9 @@ class Session {
   const session::State& state() const { return state_; }
   void restore(session::State state);  // goes on where another guest's session was
   void begin_anew();
-  void files_moved();  // prepared shells enter their directory once more
+  // The sandbox's files are exchanged for the same ones elsewhere: prepared shells enter their directory once more.
+  void files_will_move();
+  void files_moved();
   // Starts the command at once, or when the state is known: the login files read, what has ended settled.
   void run(Request request);
   // Takes a command back that still waits for that. False: it does not wait (any more).
