@@ -62,9 +62,9 @@ pid_t start_grandchild(const os::PreparedExec& prepared, int error_fd) {
   const SignalsBlocked blocked;
   const pid_t child = vfork();
   if (child != 0) return child;
-  const pid_t keeper = vfork();
+  const pid_t keeper = vfork();  // NOLINT(clang-analyzer-unix.Vfork)
   if (keeper == 0) {
-    prepared.run(error_fd);
+    prepared.run(error_fd);  // NOLINT(clang-analyzer-unix.Vfork): neither allocates nor returns into our frame
     _exit(127);
   }
   _exit(keeper < 0 ? errno : 0);
