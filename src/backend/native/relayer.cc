@@ -1,7 +1,6 @@
 #include "backend/native/relayer.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <sstream>
 
 #include "backend/native/mounts.h"
@@ -112,13 +112,8 @@ class Mover {
   bool enter_users() {
     at_ = At::namespaces;
     return setns(users_ns_.get(), CLONE_NEWUSER) == 0 && unshare(CLONE_NEWNS) == 0 && open_layers(plan_, scene_) &&
-           open_volumes(plan_, scene_) && become_root(users_) && open_all_copies();
-  }
-
-  // They need a place, and a place for that.
-  bool open_all_copies() {
-    const bool any = std::any_of(plan_.volumes.begin(), plan_.volumes.end(), [](const Volume& v) { return v.copied; });
-    return !any || (detach_mounts(plan_, scene_) && open_copies(plan_, scene_));
+           open_volumes(plan_, scene_) && become_root(users_) && detach_mounts(plan_, scene_) &&
+           open_copies(plan_, scene_);
   }
 
   bool make_overlays() {
@@ -201,14 +196,6 @@ Result<void> judge(const Word& word) {
                   errno_error(word.number, "step " + std::to_string(static_cast<int>(word.at))).message);
 }
 
-// A helper that has said its word only ends yet, which takes the kernel longer than all of its work: mounts go after a
-// grace period. Reaped when the next one leaves, or with the keeper.
-void let_leave(os::Child child) {
-  static std::vector<os::Child> leaving;
-  std::erase_if(leaving, [](os::Child& one) { return one.poll().has_value(); });
-  leaving.push_back(std::move(child));
-}
-
 }  // namespace
 
 Result<void> relayer(pid_t guest, const Plan& plan, const std::vector<std::size_t>& changed, const os::Users& users,
@@ -224,12 +211,14 @@ Result<void> relayer(pid_t guest, const Plan& plan, const std::vector<std::size_
   }
   out.reset();
   os::Child child = os::Child::adopt(cloned.pid, std::move(cloned.pidfd));
-  pollfd ready{in.get(), POLLIN, 0};
-  while (poll(&ready, 1, deadline.poll_timeout()) < 0 && errno == EINTR) {}
+  const auto ended = child.wait(deadline);
+  if (!ended) {
+    [[maybe_unused]] const auto killed = child.signal(SIGKILL);
+    return fail(Errc::internal, "the sandbox's files could not be exchanged in time");
+  }
   Word word;
-  if (ready.revents == 0 || read(in.get(), &word, sizeof(word)) != sizeof(word))
+  if (read(in.get(), &word, sizeof(word)) != sizeof(word))
     return fail(Errc::internal, "the sandbox's files could not be exchanged: the helper ended without a word");
-  let_leave(std::move(child));
   return judge(word);
 }
 
