@@ -2,13 +2,16 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <memory>
 
 #include "client/connection.h"
 #include "client/control.h"
@@ -57,18 +60,38 @@ class SignalsBlocked {
   sigset_t before_{};
 };
 
-// vfork, because callers may be large, and the children only walk prepared steps.
-pid_t start_grandchild(const os::PreparedExec& prepared, int error_fd) {
-  const SignalsBlocked blocked;
-  const pid_t child = vfork();
-  if (child != 0) return child;
-  const pid_t keeper = vfork();  // NOLINT(clang-analyzer-unix.Vfork)
-  if (keeper == 0) {
-    prepared.run(error_fd);  // NOLINT(clang-analyzer-unix.Vfork): neither allocates nor returns into our frame
-    _exit(127);
+// As vfork, because callers may be large and the children only walk prepared steps; but each has a stack of its own:
+// vfork within vfork is more than some runtimes (AddressSanitizer's) keep apart.
+class Grandchild {
+ public:
+  Grandchild(const os::PreparedExec& prepared, int error_fd) : prepared_(prepared), error_fd_(error_fd) {}
+  // The child's pid, which ends at once: 0, or why there is no grandchild.
+  pid_t start() {
+    const SignalsBlocked blocked;
+    return start(be_child, child_stack_);
   }
-  _exit(keeper < 0 ? errno : 0);
-}
+
+ private:
+  using Stack = std::array<char, 65536>;
+
+  pid_t start(int (*entry)(void*), Stack& stack) {
+    return clone(entry, stack.data() + stack.size(), CLONE_VM | CLONE_VFORK | SIGCHLD, this);
+  }
+  static int be_child(void* self) {
+    auto& us = *static_cast<Grandchild*>(self);
+    return us.start(be_keeper, us.keeper_stack_) < 0 ? errno : 0;
+  }
+  static int be_keeper(void* self) {
+    const auto& us = *static_cast<Grandchild*>(self);
+    us.prepared_.run(us.error_fd_);
+    return 127;
+  }
+
+  const os::PreparedExec& prepared_;
+  const int error_fd_;
+  alignas(64) Stack child_stack_;
+  alignas(64) Stack keeper_stack_;
+};
 
 // A grandchild, so that it is nobody's zombie when it ends in the middle of a long-lived caller's life.
 Result<void> spawn_detached(const os::ExecSpec& spec) {
@@ -76,7 +99,7 @@ Result<void> spawn_detached(const os::ExecSpec& spec) {
   if (pipe2(ends, O_CLOEXEC) < 0) return fail_errno("start the keeper: pipe");
   UniqueFd error_in(ends[0]), error_out(ends[1]);
   const os::PreparedExec prepared(spec);
-  const pid_t pid = start_grandchild(prepared, error_out.get());
+  const pid_t pid = std::make_unique<Grandchild>(prepared, error_out.get())->start();
   if (pid < 0) return fail_errno("start the keeper: fork");
   error_out.reset();
   int status = 0;
