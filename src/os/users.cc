@@ -78,9 +78,9 @@ Users find_users() {
   users.gid = getegid();
   if (!has_program("newuidmap") || !has_program("newgidmap")) return users;
   const auto account = find_account(users.uid);
-  const std::string name = account ? account->name : "";
-  const IdRange uids = find_range(read_text("/etc/subuid"), name, users.uid);
-  const IdRange gids = find_range(read_text("/etc/subgid"), name, users.uid);
+  if (!account) return users;  // newuidmap maps nothing for whom it cannot name
+  const IdRange uids = find_range(read_text("/etc/subuid"), account->name, users.uid);
+  const IdRange gids = find_range(read_text("/etc/subgid"), account->name, users.uid);
   if (uids.count == 0 || gids.count == 0) return users;
   users.more_uids = uids;
   users.more_gids = gids;
