@@ -39,7 +39,7 @@ bool has_another_end(int fd) {
 
 }  // namespace
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COVE_ADDRESS_SANITIZER)
 // In a sandbox it has no environment to read options from, and may not attach to itself to look for leaks.
 extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "detect_leaks=0:quarantine_size_mb=8"; }

@@ -41,8 +41,7 @@ bool set_xattrs(int fd, const std::map<std::string, std::string>& xattrs) {
 }  // namespace
 
 LayerTree::LayerTree(int root, const UnpackLimits& limits, const os::Users& users)
-    : root_(root),
-      limits_(limits),
+    : limits_(limits),
       users_(users),
       parents_(root, [this](int parent, const std::string& name,
                             std::string_view path) { return make_missing(parent, name, path); }),

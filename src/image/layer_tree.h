@@ -55,7 +55,6 @@ class LayerTree final : public guest::TarSink {
   Failure refuse(std::string_view why) const;
   Failure failed(std::string_view what) const;
 
-  int root_;
   UnpackLimits limits_;
   os::Users users_;
   LayerPaths parents_, links_;

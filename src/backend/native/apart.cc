@@ -14,7 +14,7 @@ namespace {
 // acts give theirs back.
 constexpr int kThread = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM;
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(COVE_ADDRESS_SANITIZER)
 constexpr bool kCanShare = false;  // the sanitizer's own state is per thread, and it does not know this one
 #else
 constexpr bool kCanShare = true;
