@@ -78,6 +78,17 @@ TEST_F(Snapshots, ABackgroundProcessWithAnOpenLogGoesOnAndLosesNothing) {
   EXPECT_EQ(good("cove sh s 'cat /workspace/log'"), "first\nsecond\nthird\n");
 }
 
+TEST_F(Snapshots, AJobThatWasStoppedStaysStoppedAndOthersGoOn) {
+  good(
+      "cove sh s 'sleep 1000 & echo $! > /tmp/stopped; kill -STOP $!; sleep 1000 & echo $! > /tmp/runs; "
+      "until grep -q ^State:.T /proc/$(cat /tmp/stopped)/status; do sleep 0.01; done'");
+  for (const std::string tag : {"one", "two"}) {
+    good("cove sh s 'echo " + tag + " > /workspace/new' && cove snapshot s " + tag);
+    EXPECT_EQ(good("cove sh s 'for p in stopped runs; do grep ^State: /proc/$(cat /tmp/$p)/status; done' | cut -c8"),
+              "T\nS\n");
+  }
+}
+
 TEST_F(Snapshots, APersistentSandboxIsAsItWasAlsoAfterAStop) {
   good(
       "cove create --persistent --from missing p 2>/dev/null; cove snapshot s before; "
