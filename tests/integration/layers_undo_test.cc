@@ -77,6 +77,15 @@ TEST_F(Checkpoints, BisectFindsItAlsoWhenTheTestCameWithACommand) {
   EXPECT_NE(good("cove bisect t -- sh late.sh").find("since command bad:"), std::string::npos);
 }
 
+TEST_F(Checkpoints, BisectTriesWithTheSandboxesOwnVariables) {
+  good(
+      "export TOKEN=hush; cove create --checkpoint -e GIVEN=yes --forward-env TOKEN e && cove sh e 'echo 1 > f' && "
+      "cove sh e --id bad 'echo 2 > f' && cove sh e 'echo 3 > g'");
+  const std::string test = "'[ \"$GIVEN$TOKEN\" != yeshush ] || [ $(cat f) = 1 ]'";
+  EXPECT_NE(good("TOKEN=hush cove bisect e -- " + test).find("since command bad:"), std::string::npos);
+  EXPECT_EQ(names_in("snapshots"), std::set<std::string>{}) << "nothing of it stays";
+}
+
 // One bash for all, so that most of the time is the keeper's.
 TEST_F(Checkpoints, ThreeHundredCommandsAreMergedUndoneAndTold) {
   good(
