@@ -51,6 +51,7 @@ Result<std::vector<Sandbox>> Sandbox::fork(std::size_t count, const Call& call) 
     SandboxSpec spec = info.spec;
     spec.name.clear();
     spec.env.clear();
+    spec.owned = static_cast<bool>(lifetime_);
     spec.from = passing.tag();
     COVE_TRY(Sandbox made, create(spec, call));
     forks.push_back(std::move(made));

@@ -119,6 +119,16 @@ TEST_F(Snapshots, ForksHaveFilesAndSessionsAndAreIndependent) {
   EXPECT_EQ(names_in("snapshots"), std::set<std::string>{});
 }
 
+// `cove run` owns its sandbox, and whoever forks it is somebody else.
+TEST_F(Layers, AForkOfASandboxThatHasAnOwnerStays) {
+  good(
+      "cove run -- 'echo one > f; until [ -e /workspace/end ]; do sleep 0.01; done' & "
+      "until owned=$(cove ls --names) && cove sh --session o $owned 'until [ -e f ]; do sleep 0.01; done' 2>/dev/null; "
+      "do sleep 0.01; done\n"
+      "cove fork $owned > fork && cove sh --session o $owned 'touch end'; wait\n"
+      "[ \"$(cove ls --names)\" = \"$(cat fork)\" ] && [ $(cove sh $(cat fork) 'cat f') = one ]");
+}
+
 TEST_F(Snapshots, AForkOutlivesWhatItWasForkedFrom) {
   const std::string fork = good("cove fork s | tr -d '\\n'");
   good("cove rm s && cove gc");
