@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/print.h"
 #include "cli/text.h"
@@ -121,7 +122,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   const auto found = bisect(options);
   if (!found) return report(found.error());
   if (options.json)
-    print(found->dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    print(json_text(*found) + "\n");
   else
     print("the test fails since command " + found->value("id", "") + ": " + found->value("command", "") + "\n");
   return 0;

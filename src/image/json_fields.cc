@@ -87,6 +87,4 @@ Result<std::vector<std::string>> Fields::keys(const char* name) const {
   return all;
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 }  // namespace cove::image

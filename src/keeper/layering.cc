@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/log.h"
 #include "keeper/keeper.h"
 #include "os/background.h"
@@ -16,8 +17,6 @@ using Json = nlohmann::json;
 
 constexpr auto kExchange = 10s;
 constexpr std::size_t kMostDone = 10'000;
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // Layers may hold a million files: their removal is nobody's wait.
 void clear_in_background(const std::vector<std::string>& given_up) {
@@ -74,7 +73,7 @@ Result<std::string> Keeper::do_request(const proto::LayerRequest& request) {
   before_ = heard_;
   if (!spec_.checkpoint) done_.clear();
   COVE_CHECK(record_.write_spec(spec_));
-  return dump(Json{{"checkpoint", spec_.checkpoint}});
+  return json_text(Json{{"checkpoint", spec_.checkpoint}});
 }
 
 // The layer is named first: after a crash in between, or on a full disk, one that is not there is no harm, but one that
@@ -146,10 +145,10 @@ Result<std::string> Keeper::snapshot(const std::string& tag) {
     if (std::find(forwarded.begin(), forwarded.end(), key) == forwarded.end()) saved.env.emplace_back(key, value);
   }
   COVE_CHECK(record::save_snapshot(saved));
-  return dump(Json{{"tag", tag},
-                   {"sandbox", record_.name()},
-                   {"layers", spec_.layers.size()},
-                   {"commands_running", commands_.unfinished()}});
+  return json_text(Json{{"tag", tag},
+                        {"sandbox", record_.name()},
+                        {"layers", spec_.layers.size()},
+                        {"commands_running", commands_.unfinished()}});
 }
 
 Result<std::string> Keeper::restore(const std::string& tag) {
@@ -161,7 +160,7 @@ Result<std::string> Keeper::restore(const std::string& tag) {
   }
   COVE_CHECK(go_back(saved.layers, saved.sessions));
   done_.clear();
-  return dump(Json{{"tag", tag}, {"sandbox", record_.name()}});
+  return json_text(Json{{"tag", tag}, {"sandbox", record_.name()}});
 }
 
 Result<std::string> Keeper::undo(std::uint32_t count) {
@@ -177,7 +176,7 @@ Result<std::string> Keeper::undo(std::uint32_t count) {
   layers.resize(std::min(layers.size(), target.layers_before));
   COVE_CHECK(go_back(std::move(layers), target.sessions_before));
   done_.resize(left);
-  return dump(Json{{"undone", count}, {"left", left}});
+  return json_text(Json{{"undone", count}, {"left", left}});
 }
 
 std::string Keeper::history() const {
@@ -191,7 +190,7 @@ std::string Keeper::history() const {
                        {"layer", done.layer},
                        {"layers_before", done.layers_before}});
   }
-  return dump(Json{{"checkpoint", spec_.checkpoint}, {"layers", spec_.layers}, {"commands", all}});
+  return json_text(Json{{"checkpoint", spec_.checkpoint}, {"layers", spec_.layers}, {"commands", all}});
 }
 
 // After the last of the commands that ran at once: what they changed is one layer, the last one's.
