@@ -30,6 +30,16 @@ TEST_F(Images, APruneTakesNoLayerOfASandboxThatIsBeingMade) {
   EXPECT_EQ(layers(), std::set<std::string>{});
 }
 
+TEST_F(Images, WhatMountsStandOnIsNoChange) {
+  good(
+      "mkdir ro copy; cove create --checkpoint --image mine --volume $PWD/ro:/data/deep:ro --volume "
+      "$PWD/copy:/copy:cow t "
+      "&& echo new > file && cove cp file t:/etc/new && cove cp file t:/tmp/new && cove cp file t:/data/new");
+  EXPECT_EQ(good("cove diff t --names"), "A data/new\nA etc/new\nA tmp/new\n");
+  EXPECT_EQ(good("cove snapshot t s >/dev/null; cove diff t --names; cove diff t --json | grep -c '\"path\"'"),
+            "A data/new\nA etc/new\nA tmp/new\n3\n");
+}
+
 TEST_F(Images, WhatWasPrunedBeforeIsNotThere) {
   good("cove image rm mine && cove image prune");
   refused("cove create --image mine --pull never t", "image mine is not here");
