@@ -144,6 +144,7 @@ std::vector<Row> layers(Effort effort) {
 }
 
 std::vector<Row> unpacking(Effort) {
+  fs::create_directories(home().path());  // nobody has made a sandbox yet if this is all that is measured
   const std::string work = home().make_directory("archives");
   std::vector<Row> rows;
   shell("tar -C /usr -cf " + work + "/layer.tar share");

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "changes/lines.h"
 #include "changes/text.h"
 #include "changes/versions.h"
@@ -161,7 +162,7 @@ std::string stat_text(const std::vector<Change>& changes, std::size_t width) {
 std::string to_json(const std::vector<Change>& changes) {
   json rows = json::array();
   for (const Change& change : changes) rows.push_back(json_of(change));
-  return rows.dump(2, ' ', false, json::error_handler_t::replace);
+  return json_text(rows, 2);
 }
 
 }  // namespace cove::changes

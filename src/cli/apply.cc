@@ -6,6 +6,7 @@
 
 #include "backend/native/layers.h"
 #include "backend/native/volumes.h"
+#include "base/json_text.h"
 #include "changes/apply.h"
 #include "changes/merge.h"
 #include "changes/text.h"
@@ -41,11 +42,6 @@ void define(Arguments& arguments, Options& options) {
 void describe(Arguments& arguments) {
   static Options options;
   define(arguments, options);
-}
-
-std::string without_final_slash(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
 }
 
 // The copy of DIR, as its layers: the topmost first, without DIR itself.
@@ -104,7 +100,7 @@ Result<changes::Applied> apply(const Options& options) {
   COVE_TRY(const std::string home, record::home());
   SandboxSpec spec = info.spec;
   spec.directory = home + "/sandboxes/" + info.name;
-  COVE_TRY(const Copy copy, find_copy(spec, without_final_slash(options.to)));
+  COVE_TRY(const Copy copy, find_copy(spec, native::without_final_slash(options.to)));
   COVE_TRY(const OneTree tree, OneTree::of(copy, home));
   changes::ApplyOptions how;
   how.only = options.only;
@@ -134,11 +130,10 @@ void show_json(const changes::Applied& applied) {
   Json changed = Json::array();
   for (const auto& one : applied.changes)
     changed.push_back(Json{{"path", one.path}, {"change", std::string(name(one.what))}});
-  print(Json{{"applied", applied.wrote},
-             {"changes", changed},
-             {"conflicts", to_json(applied.conflicts)},
-             {"refused", to_json(applied.refused)}}
-            .dump(-1, ' ', false, Json::error_handler_t::replace) +
+  print(json_text({{"applied", applied.wrote},
+                   {"changes", changed},
+                   {"conflicts", to_json(applied.conflicts)},
+                   {"refused", to_json(applied.refused)}}) +
         "\n");
 }
 

@@ -1,9 +1,11 @@
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/print.h"
 #include "cli/text.h"
 #include "client/cove.h"
+#include "client/from.h"
 #include "record/record.h"
 #include "record/snapshots.h"
 
@@ -32,23 +34,23 @@ void describe(Arguments& arguments) {
 // The sandbox as it was after so many of its layers, and what the test says about it there.
 class Trial {
  public:
-  Trial(const record::Info& info, std::string test) : info_(info), test_(std::move(test)) {}
+  Trial(SandboxSpec spec, std::string test) : spec_(std::move(spec)), test_(std::move(test)) {
+    spec_.name.clear();
+    spec_.checkpoint = false;
+    spec_.persistent = false;
+    spec_.owned = true;
+  }
 
   Result<bool> fails_at(std::size_t layers) const {
-    SandboxSpec spec = info_.spec;
-    spec.name.clear();
-    spec.env.clear();
+    SandboxSpec spec = spec_;
     spec.layers.resize(layers);
-    spec.checkpoint = false;
-    spec.persistent = false;
-    spec.owned = true;
     COVE_TRY(Sandbox sandbox, Sandbox::create(spec));
     COVE_TRY(const Completed done, sandbox.sh(test_));
     return done.outcome.exit_code != 0;
   }
 
  private:
-  const record::Info& info_;
+  SandboxSpec spec_;
   std::string test_;
 };
 
@@ -73,16 +75,28 @@ Points points_of(const Json& history) {
   return points;
 }
 
+// Its variables are not on disk: a snapshot brings them.
+Result<SandboxSpec> spec_of(Sandbox& sandbox) {
+  const PassingSnapshot now;
+  COVE_CHECK(sandbox.snapshot(now.tag()));
+  COVE_TRY(const auto snapshot, record::find_snapshot(now.tag()));
+  COVE_TRY(const auto opened, record::Record::open(sandbox.name()));
+  COVE_TRY(const auto info, opened.info());
+  SandboxSpec spec = info.spec;
+  spec.env.clear();
+  take_environment(spec, snapshot);
+  return spec;
+}
+
 Result<Json> bisect(const Options& options) {
-  COVE_TRY(const auto opened, record::Record::open(options.name));
   COVE_TRY(Sandbox sandbox, Sandbox::open(options.name));
   COVE_TRY(const std::string text, sandbox.history());
-  COVE_TRY(const auto info, opened.info());
   const Points points = points_of(Json::parse(text, nullptr, false));
   if (points.layers.empty())
     return fail(Errc::conflict, "no command of sandbox " + options.name +
                                     " is known to have changed files: see 'cove " + "history " + options.name + "'");
-  const Trial trial(info, join_words(options.test));
+  COVE_TRY(SandboxSpec spec, spec_of(sandbox));
+  const Trial trial(std::move(spec), join_words(options.test));
   std::size_t good = 0, bad = points.layers.size() - 1, tries = 1;
   COVE_TRY(const bool fails_last, trial.fails_at(points.layers[bad]));
   if (!fails_last) return fail(Errc::invalid, "the test does not fail after the last of these commands");
@@ -108,7 +122,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   const auto found = bisect(options);
   if (!found) return report(found.error());
   if (options.json)
-    print(found->dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    print(json_text(*found) + "\n");
   else
     print("the test fails since command " + found->value("id", "") + ": " + found->value("command", "") + "\n");
   return 0;

@@ -1,7 +1,5 @@
 #include "cli/arguments.h"
-#include "cli/print.h"
-#include "cli/text.h"
-#include "client/cove.h"
+#include "cli/with_sandbox.h"
 
 namespace cove::cli {
 namespace {
@@ -25,10 +23,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   define(arguments, options);
   if (auto code = arguments.parse(std::move(words))) return *code;
   if (options.what != "on" && options.what != "off") return arguments.usage_error("say 'on' or 'off' first");
-  auto sandbox = Sandbox::open(options.name);
-  if (!sandbox) return report(sandbox.error());
-  if (const auto done = sandbox->checkpoint(options.what == "on"); !done) return report(done.error());
-  return 0;
+  return with_sandbox(options.name, [&](Sandbox& sandbox) { return sandbox.checkpoint(options.what == "on"); });
 }
 
 }  // namespace

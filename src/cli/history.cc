@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "cli/arguments.h"
 #include "cli/overlays.h"
 #include "cli/print.h"
@@ -78,7 +79,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   const auto commands = complete(options.name);
   if (!commands) return report(commands.error());
   if (options.json)
-    print(commands->dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    print(json_text(*commands, 2) + "\n");
   else
     show(*commands);
   return 0;

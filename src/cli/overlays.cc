@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backend/native/layers.h"
+#include "backend/native/volumes.h"
 #include "record/record.h"
 
 namespace cove::cli {
@@ -12,6 +13,19 @@ Result<std::vector<native::Layer>> layers_above_image(const record::Info& info, 
   if (info.spec.backend != "native")
     return fail(Errc::unsupported, "backend " + info.spec.backend + " does not know what a sandbox has changed");
   return native::find_layers(spec, os::find_users(), native::Blocks::single);
+}
+
+// What a sandbox's mounts stand on, below its root: an image that has none gets them, before anybody does anything.
+Result<std::set<std::string>> places_of_mounts(const SandboxSpec& spec, const std::string& home) {
+  std::set<std::string> places{"dev", "proc", "tmp", "workspace"};
+  COVE_TRY(const auto volumes, native::read_volumes(spec.volumes, home));
+  for (const native::Volume& volume : volumes) {
+    for (std::size_t end = 0; end != std::string::npos;) {
+      end = volume.target.find('/', end + 1);
+      places.insert(volume.target.substr(1, end - 1));
+    }
+  }
+  return places;
 }
 
 }  // namespace
@@ -25,12 +39,14 @@ Result<std::vector<Overlaid>> overlays_of(const record::Info& info, std::size_t 
   COVE_TRY(const auto now, layers_above_image(info, spec));
   spec.layers.resize(std::min(layers, spec.layers.size()));
   COVE_TRY(const auto before, layers_above_image(info, spec));
+  COVE_TRY(const auto places, places_of_mounts(spec, home));
   std::vector<Overlaid> overlays;
   for (std::size_t i = 0; i < now.size(); ++i) {
     Overlaid one;
     one.below = now[i].target == "." ? "" : now[i].target + "/";
     one.states.below = one.below;
     one.of_host = now[i].volume >= 0;
+    if (one.below.empty()) one.places = places;
     one.states.lower.layers = before[i].lowers;
     if (all && spec.disk_bytes == 0) one.states.uppers.push_back(now[i].upper);
     const auto more = static_cast<std::ptrdiff_t>(now[i].lowers.size() - before[i].lowers.size());
@@ -57,6 +73,10 @@ Result<std::vector<Found>> find_changes(const std::vector<Overlaid>& overlays, c
     else if (!wanted.empty() && !overlay.below.starts_with(wanted + "/"))
       continue;
     COVE_TRY(auto changes, changes::compare(overlay.states.lower, overlay.states.uppers, options));
+    std::erase_if(changes, [&](const changes::Change& change) {
+      const bool empty = change.kind == changes::Kind::directory || change.size == 0;
+      return change.what == changes::Change::What::added && empty && overlay.places.contains(change.path);
+    });
     if (!changes.empty()) found.push_back({overlay, std::move(changes)});
   }
   return found;

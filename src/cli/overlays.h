@@ -2,6 +2,7 @@
 
 // What a sandbox's files are made of, as the two states that a diff is about.
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace cove::cli {
 struct Overlaid {
   std::string below;  // where it is in the sandbox: "" or "usr/"
   changes::States states;
-  bool of_host = false;  // a copy of a host directory
+  bool of_host = false;          // a copy of a host directory
+  std::set<std::string> places;  // made for mounts: that they are there is nobody's change
 };
 
 // Of all changes since `layers` of its sealed layers: those above, and what is not sealed yet. `until` leaves out all

@@ -1,7 +1,5 @@
 #include "cli/arguments.h"
-#include "cli/print.h"
-#include "cli/text.h"
-#include "client/cove.h"
+#include "cli/with_sandbox.h"
 
 namespace cove::cli {
 namespace {
@@ -24,10 +22,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   Options options;
   define(arguments, options);
   if (auto code = arguments.parse(std::move(words))) return *code;
-  auto sandbox = Sandbox::open(options.name);
-  if (!sandbox) return report(sandbox.error());
-  if (const auto done = sandbox->restore(options.tag); !done) return report(done.error());
-  return 0;
+  return with_sandbox(options.name, [&](Sandbox& sandbox) { return sandbox.restore(options.tag); });
 }
 
 }  // namespace

@@ -80,12 +80,13 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 
 const Command kRun{
     .name = "run",
-    .usage = "[OPTIONS] [--] COMMAND",
+    .usage = "[OPTIONS] [--] [COMMAND]",
     .summary = "A sandbox for one command: create, run, stream, destroy",
     .examples =
         "  cove run -- 'echo hi; exit 3'\n"
         "  cove run --timeout 30s make test\n"
         "  cove run --image python:3.12 -- python -V\n"
+        "  cove run --image hello-world\n"
         "  tar c . | cove run --stdin - 'tar t | wc -l'",
     .run = main,
     .describe = describe,

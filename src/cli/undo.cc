@@ -1,7 +1,6 @@
 #include "cli/arguments.h"
-#include "cli/print.h"
 #include "cli/text.h"
-#include "client/cove.h"
+#include "cli/with_sandbox.h"
 
 namespace cove::cli {
 namespace {
@@ -30,10 +29,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
     if (!count || *count > 1'000'000) return arguments.usage_error("N is a whole number above zero");
     options.count = static_cast<std::uint32_t>(*count);
   }
-  auto sandbox = Sandbox::open(options.name);
-  if (!sandbox) return report(sandbox.error());
-  if (const auto done = sandbox->undo(options.count); !done) return report(done.error());
-  return 0;
+  return with_sandbox(options.name, [&](Sandbox& sandbox) { return sandbox.undo(options.count); });
 }
 
 }  // namespace

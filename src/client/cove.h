@@ -125,7 +125,7 @@ class Sandbox {
   Result<void> undo(std::uint32_t count = 1, const Call& call = {});  // back to before the last `count` commands
   Result<std::string> history(const Call& call = {});                 // JSON
   // Copies that go their own ways from here: files by shared layers, sessions with their state. What runs is not
-  // copied.
+  // copied. They are owned if this object owns the sandbox; otherwise they stay until somebody removes them.
   Result<std::vector<Sandbox>> fork(std::size_t count = 1, const Call& call = {});
 
   Result<std::string> read_file(const std::string& path, const Call& call = {});

@@ -48,6 +48,13 @@ Result<image::Image> find_or_fetch(const SandboxSpec& spec, PullOutput output) {
 
 }  // namespace
 
+Result<UniqueFd> hold_image(const SandboxSpec& spec) {
+  if (!is_stored(spec)) return UniqueFd();
+  COVE_TRY(const std::string home, record::home());
+  COVE_TRY(const image::Store store, image::Store::open(home));
+  return store.hold();
+}
+
 Result<std::vector<std::string>> settle_image(SandboxSpec& spec, PullOutput output) {
   if (!is_stored(spec) || !spec.image_layers.empty()) return std::vector<std::string>{};
   COVE_TRY(image::Image image, find_or_fetch(spec, output));

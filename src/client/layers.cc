@@ -38,37 +38,39 @@ Result<void> Sandbox::checkpoint(bool on, const Call& call) {
   return {};
 }
 
-namespace {
+PassingSnapshot::PassingSnapshot() : tag_(".fork-" + record::new_layer_id()) {}
 
-// A snapshot that goes when this does: what was made from it stands on the same layers.
-class Passing {
- public:
-  explicit Passing(std::string tag) : tag_(std::move(tag)) {}
-  Passing(const Passing&) = delete;
-  Passing& operator=(const Passing&) = delete;
-  ~Passing() { [[maybe_unused]] const auto removed = record::remove_snapshot(tag_); }
-  const std::string& tag() const { return tag_; }
-
- private:
-  std::string tag_;
-};
-
-}  // namespace
+PassingSnapshot::~PassingSnapshot() { [[maybe_unused]] const auto removed = record::remove_snapshot(tag_); }
 
 Result<std::vector<Sandbox>> Sandbox::fork(std::size_t count, const Call& call) {
   COVE_TRY(const auto info, pool_->record.info());
-  const Passing passing(".fork-" + record::new_layer_id());
+  const PassingSnapshot passing;
   COVE_CHECK(snapshot(passing.tag(), call));
   std::vector<Sandbox> forks;
   for (std::size_t i = 0; i < count; ++i) {
     SandboxSpec spec = info.spec;
     spec.name.clear();
     spec.env.clear();
+    spec.owned = static_cast<bool>(lifetime_);
     spec.from = passing.tag();
     COVE_TRY(Sandbox made, create(spec, call));
     forks.push_back(std::move(made));
   }
   return forks;
+}
+
+void take_environment(SandboxSpec& spec, const record::Snapshot& snapshot) {
+  const auto knows = [&](const std::string& key) {
+    return std::any_of(spec.env.begin(), spec.env.end(), [&](const auto& one) { return one.first == key; });
+  };
+  for (const auto& [key, value] : snapshot.env) {
+    if (!knows(key)) spec.env.emplace_back(key, value);
+  }
+  for (const auto& [key, value] : policy::host_env()) {
+    const auto& forwarded = spec.env_names_forwarded;
+    if (std::find(forwarded.begin(), forwarded.end(), key) != forwarded.end() && !knows(key))
+      spec.env.emplace_back(key, value);
+  }
 }
 
 Result<void> stand_on_snapshot(SandboxSpec& spec) {
@@ -84,17 +86,7 @@ Result<void> stand_on_snapshot(SandboxSpec& spec) {
   if (spec.user.empty()) spec.user = snapshot.user;
   spec.layers = snapshot.layers;
   if (spec.cwd.empty()) spec.cwd = snapshot.cwd;
-  const auto knows = [&](const std::string& key) {
-    return std::any_of(spec.env.begin(), spec.env.end(), [&](const auto& one) { return one.first == key; });
-  };
-  for (const auto& [key, value] : snapshot.env) {
-    if (!knows(key)) spec.env.emplace_back(key, value);
-  }
-  for (const auto& [key, value] : policy::host_env()) {
-    const auto& forwarded = spec.env_names_forwarded;
-    if (std::find(forwarded.begin(), forwarded.end(), key) != forwarded.end() && !knows(key))
-      spec.env.emplace_back(key, value);
-  }
+  take_environment(spec, snapshot);
   return {};
 }
 

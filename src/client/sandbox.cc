@@ -43,6 +43,7 @@ Result<Sandbox> Sandbox::create(const SandboxSpec& spec, const Call& call) {
   if (whole.name.empty()) whole.name = record::make_name();
   COVE_CHECK(record::check_name(whole.name));
   if (!whole.from.empty()) COVE_CHECK(stand_on_snapshot(whole));
+  COVE_TRY(const UniqueFd held, hold_image(whole));
   COVE_TRY(auto image_env, settle_image(whole));
   if (whole.env.empty()) COVE_CHECK(policy::fill_env(whole, {.image = std::move(image_env)}, policy::host_env()));
   return launch(whole, false, call);

@@ -158,5 +158,34 @@ TEST_F(Archives, ADirectoryWithAWhiteoutsNameIsNotImported) {
   EXPECT_TRUE(store_.list()->empty());
 }
 
+TEST_F(Archives, ABombIsRefusedBeforeItFillsTheDisk) {
+  LoadSpec spec;
+  spec.limits.ratio = 100;
+  spec.limits.free_bytes = 1 << 20;
+  const auto loaded = load(gzipped(TarText().file("x", std::string(16 << 20, '\0')).end()), spec);
+  ASSERT_FALSE(loaded);
+  EXPECT_NE(loaded.error().message.find("the archive grows more than 100 times"), std::string::npos)
+      << loaded.error().message;
+}
+
+TEST_F(Archives, BracketsWithoutEndAreAnErrorNotACrash) {
+  for (const char* file : {"index.json", "manifest.json"}) {
+    for (const std::string& text :
+         {std::string(1'000'000, '['), std::string(1'000'000, '[') + std::string(1'000'000, ']'),
+          R"({"manifests":)" + std::string(1'000'000, '[') + std::string(1'000'000, ']') + "}"})
+      EXPECT_FALSE(load(TarText().file(file, text).end())) << file;
+  }
+}
+
+// A sandbox may give its files any name; in a layer this one would remove another.
+TEST_F(Archives, AFileWhoseNameMeansARemovedOneIsNotExported) {
+  std::ofstream(home_.outside() + "/.wh.passwd") << "";
+  for (const TreeKind kind : {TreeKind::overlay, TreeKind::plain, TreeKind::seen}) {
+    const auto written = write_layer(home_.outside(), kind, [](std::string_view) -> Result<void> { return {}; });
+    ASSERT_FALSE(written);
+    EXPECT_NE(written.error().message.find(".wh."), std::string::npos);
+  }
+}
+
 }  // namespace
 }  // namespace cove::image

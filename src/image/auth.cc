@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "image/base64.h"
 
 namespace cove::image {
@@ -27,7 +28,7 @@ const Challenge* find_scheme(const std::vector<Challenge>& all, std::string_view
 }
 
 Result<std::string> token_in(const HttpAnswer& answer, const std::string& realm) {
-  const Json json = Json::parse(answer.body, nullptr, false);
+  const Json json = parse_json(answer.body);
   for (const char* key : {"token", "access_token"}) {
     const auto found = json.is_object() ? json.find(key) : json.end();
     if (json.is_object() && found != json.end() && found->is_string() && is_token(found->get<std::string>())) {

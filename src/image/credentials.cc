@@ -10,6 +10,7 @@
 #include <sstream>
 #include <vector>
 
+#include "base/json_text.h"
 #include "image/base64.h"
 #include "image/run_program.h"
 
@@ -94,7 +95,7 @@ Found ask_helper(const std::string& name, const std::string& registry, const std
     if (out.find("not found") != std::string::npos) return std::nullopt;
     return fail(Errc::denied, program + " gave no credentials for " + registry + ": it " + end->status.text());
   }
-  const Json answer = Json::parse(out, nullptr, false);
+  const Json answer = parse_json(out);
   if (text_of(answer, "Secret").empty()) return fail(Errc::protocol, program + " gave an answer without a secret");
   return as_credentials(text_of(answer, "Username"), text_of(answer, "Secret"), program);
 }
@@ -132,7 +133,7 @@ std::array<std::string, 2> files() {
 
 Found credentials_in(const std::string& text, const std::string& path, const std::string& registry,
                      const std::string& repository) {
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (!json.is_object()) return fail(Errc::invalid, path + " is not JSON: correct or remove it");
   const auto keys = keys_for(registry, repository);
   if (const Json* helper = find_key(member(json, "credHelpers"), keys); helper != nullptr && helper->is_string()) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/json_text.h"
 #include "image/digest.h"
 #include "image/image.h"
 #include "image/json_fields.h"
@@ -92,13 +93,13 @@ Json runtime_json(const ImageConfig& config) {
 }  // namespace
 
 std::string to_json(const Image& image) {
-  return dump(Json{{"name", image.name},
-                   {"digest", image.digest},
-                   {"config_digest", image.config_digest},
-                   {"layers", image.layers},
-                   {"size", image.size},
-                   {"created", image.created},
-                   {"config", to_json(image.config)}}) +
+  return json_text(Json{{"name", image.name},
+                        {"digest", image.digest},
+                        {"config_digest", image.config_digest},
+                        {"layers", image.layers},
+                        {"size", image.size},
+                        {"created", image.created},
+                        {"config", to_json(image.config)}}) +
          "\n";
 }
 
@@ -140,7 +141,7 @@ std::string oci_config_to_json(const OciConfig& all) {
             {"rootfs", {{"type", "layers"}, {"diff_ids", all.diff_ids}}}};
   if (!all.config.variant.empty()) json["variant"] = all.config.variant;
   if (!all.created.empty()) json["created"] = all.created;
-  return dump(json);
+  return json_text(json);
 }
 
 }  // namespace cove::image

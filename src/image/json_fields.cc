@@ -1,11 +1,12 @@
 #include "image/json_fields.h"
 
+#include "base/json_text.h"
 #include "image/image.h"
 
 namespace cove::image {
 
 Result<Json> parse_object(std::string_view text, const std::string& what) {
-  Json json = Json::parse(text, nullptr, false);
+  Json json = parse_json(text);
   if (!json.is_object()) return fail(Errc::invalid, what + " is no JSON object");
   return json;
 }
@@ -86,7 +87,5 @@ Result<std::vector<std::string>> Fields::keys(const char* name) const {
   }
   return all;
 }
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 }  // namespace cove::image

@@ -42,7 +42,4 @@ class Fields {
   std::string what_;
 };
 
-// Bytes that are no UTF-8 are replaced: to print, not to compare.
-std::string dump(const Json& json);
-
 }  // namespace cove::image

@@ -98,6 +98,7 @@ std::vector<Case> all_cases() {
       {"PaxLinkpathOutside", Fate::refused,
        just(T().pax("linkpath", "../../../../outside/victim").hardlink("h", "x").end())},
       {"HardLinkToItself", Fate::refused, just(T().file("h").hardlink("h", "h").end())},
+      {"HardLinkToWhatIsBelowItself", Fate::refused, just(T().file("h/x").hardlink("h", "h/x").end())},
       {"HardLinkToDirectory", Fate::refused, just(T().directory("d").hardlink("h", "d").end())},
       {"HardLinkToWhiteout", Fate::refused, just(T().file(".wh.w", "").hardlink("h", "w").end())},
       {"HardLinkToWhatComesLater", Fate::refused, just(T().hardlink("h", "later").file("later").end())},

@@ -207,6 +207,7 @@ Result<void> LayerTree::make_symlink(const TarEntry& entry) {
 Result<void> LayerTree::make_hardlink(const TarEntry& entry) {
   COVE_TRY(const std::string target, clean_layer_path(entry.link, {.bytes = limits_.path, .depth = limits_.depth}));
   if (target.empty() || target == path_) return refuse("it is a hard link to the layer's root or to itself");
+  if (target.starts_with(path_ + "/")) return refuse("it is a hard link to what is below itself");
   auto from = links_.open(directory_part(target));
   if (!from) return fail(std::move(from).error().because("link '" + shown(path_) + "'"));
   const std::string name(name_part(target));

@@ -103,7 +103,7 @@ class Walk {
   }
 
   Result<void> member(int parent, const std::string& name, const std::string& path) {
-    if (name.starts_with(".wh.") && kind_ != TreeKind::overlay)
+    if (name.starts_with(".wh."))
       return fail(Errc::invalid, path + " cannot be in an image: names that begin with .wh. mean removed files");
     struct stat info{};
     if (fstatat(parent, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) return fail_errno("stat " + path);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/json_text.h"
 #include "image/archives.h"
 #include "image/digest.h"
 #include "image/json_fields.h"
@@ -77,7 +78,7 @@ Result<Found> find_docker(const OuterArchive& archive, const Json& json) {
 
 Result<std::vector<Found>> find_all_docker(const OuterArchive& archive) {
   COVE_TRY(const std::string text, archive.text("manifest.json"));
-  const Json json = Json::parse(text, nullptr, false);
+  const Json json = parse_json(text);
   if (!json.is_array() || json.size() > kMostLayers) return fail(Errc::invalid, "manifest.json is no list of images");
   std::vector<Found> all;
   for (const Json& one : json) {

@@ -117,6 +117,9 @@ Result<UniqueFd> spool(const Store& store, int fd, const UnpackLimits& limits) {
     total += got;
     if (total > limits.bytes)
       return fail(Errc::invalid, "the archive has more than " + std::to_string(limits.bytes) + " bytes");
+    if (total > limits.free_bytes && total / limits.ratio > input->read_bytes())
+      return fail(Errc::invalid, "the archive grows more than " + std::to_string(limits.ratio) +
+                                     " times when it is decompressed: refused as a bomb");
     COVE_CHECK(write_bytes(copy.get(), {reinterpret_cast<const char*>(buffer.data()), got},
                            "copy the archive into the store"));
   }

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <sstream>
 
+#include "base/deadline.h"
 #include "image/digest.h"
 #include "image/files.h"
 #include "image/store_detail.h"
@@ -15,6 +16,7 @@ namespace cove::image {
 namespace {
 
 constexpr std::time_t kOldDownload = std::time_t{7} * 24 * 3600;
+constexpr std::chrono::seconds kPatience{1};  // a sandbox is made in less, an image fetched in more
 
 // First out of sight by one rename, then removed: a prune that is killed half way leaves no half of a layer.
 Result<void> vanish(const std::string& folder, const std::string& name) {
@@ -90,7 +92,13 @@ Result<Pruned> Store::prune(const std::set<std::string>& keep) {
 }
 
 Result<Pruned> Store::prune_after(const std::function<Result<Use>()>& ask) {
-  COVE_TRY(const UniqueFd alone, lock("store", LOCK_EX | LOCK_NB));
+  const Deadline deadline = Deadline::after(kPatience);
+  auto alone = lock("store", LOCK_EX | LOCK_NB);
+  while (!alone && alone.error().code == Errc::busy && !deadline.passed()) {
+    usleep(2000);
+    alone = lock("store", LOCK_EX | LOCK_NB);
+  }
+  if (!alone) return fail(std::move(alone).error());
   COVE_TRY(const Use use, ask());
   for (const std::string& name : use.forget) COVE_CHECK(forget(name));
   COVE_TRY(const std::vector<Image> images, list());

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "image/digest.h"
 
 namespace cove::image {
@@ -22,7 +23,7 @@ std::string accepted() {
 
 // {"errors": [{"message": "..."}]}
 std::string words_of(const HttpAnswer& answer) {
-  const Json json = Json::parse(answer.body, nullptr, false);
+  const Json json = parse_json(answer.body);
   const auto errors = json.is_object() ? json.find("errors") : json.end();
   if (!json.is_object() || errors == json.end() || !errors->is_array() || errors->empty()) return "";
   const Json& first = errors->front();
@@ -41,7 +42,7 @@ Result<void> check_digest(const std::string& bytes, const std::string& wanted, c
 // another one would be two images under one digest.
 Result<std::string> media_type_of(const HttpAnswer& answer, const std::string& name) {
   const std::string header = answer.header("content-type").substr(0, answer.header("content-type").find(';'));
-  const Json json = Json::parse(answer.body, nullptr, false);
+  const Json json = parse_json(answer.body);
   if (!json.is_object()) return fail(Errc::protocol, "the manifest of " + name + " is no JSON object");
   const auto stated = json.find("mediaType");
   const std::string inside = stated != json.end() && stated->is_string() ? stated->get<std::string>() : "";

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include "base/json_text.h"
 #include "guest/tar.h"
 #include "image/archives.h"
 #include "image/digest.h"
@@ -146,12 +147,12 @@ class Saver {
       layers.push_back({{"mediaType", kOciLayerGzip}, {"digest", blob.digest}, {"size", blob.size}});
     COVE_TRY(const Json config_blob, put_blob(kOciConfig, config));
     const Json manifest{{"schemaVersion", 2}, {"mediaType", kOciManifest}, {"config", config_blob}, {"layers", layers}};
-    COVE_TRY(Json entry, put_blob(kOciManifest, dump(manifest)));
+    COVE_TRY(Json entry, put_blob(kOciManifest, json_text(manifest)));
     entry["platform"] = {{"os", spec_.config.os}, {"architecture", spec_.config.architecture}};
     entry["annotations"] = {{"org.opencontainers.image.ref.name", spec_.name},
                             {"io.containerd.image.name", spec_.name}};
     const Json index{{"schemaVersion", 2}, {"mediaType", kOciIndex}, {"manifests", Json::array({entry})}};
-    return put("index.json", dump(index));
+    return put("index.json", json_text(index));
   }
 
   Result<void> finish_docker(const std::string& config) {
@@ -161,7 +162,7 @@ class Saver {
     Json layers = Json::array();
     for (const Blob& blob : blobs_) layers.push_back(layer_path(blob));
     const Json one{{"Config", path}, {"RepoTags", {spec_.name}}, {"Layers", layers}};
-    return put("manifest.json", dump(Json::array({one})));
+    return put("manifest.json", json_text(Json::array({one})));
   }
 
   const Store& store_;

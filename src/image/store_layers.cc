@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/json_text.h"
 #include "image/digest.h"
 #include "image/files.h"
 #include "image/json_fields.h"
@@ -30,10 +31,10 @@ Result<void> sync_everything(const std::string& path) {
 }  // namespace
 
 std::string to_json(const Layer& layer) {
-  return dump(Json{{"diff_id", layer.diff_id},
-                   {"size", layer.size},
-                   {"entries", layer.entries},
-                   {"media_type", layer.media_type}}) +
+  return json_text(Json{{"diff_id", layer.diff_id},
+                        {"size", layer.size},
+                        {"entries", layer.entries},
+                        {"media_type", layer.media_type}}) +
          "\n";
 }
 

@@ -62,6 +62,7 @@ void Keeper::advance() {
     if (!spec_.persistent || fate_.remove) return finish();
     phase_ = Phase::saving;
     phase_deadline_ = Deadline::after(5s);
+    if (!ended_.empty() && !asked_for_checkpoint_) layer_work_.push_back({});
     save_sessions();
     flush_guest();
   }

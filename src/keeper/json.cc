@@ -4,14 +4,13 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "record/json.h"
 
 namespace cove::keeper {
 namespace {
 
 using Json = nlohmann::json;
-
-std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json outcome_json(const proto::Outcome& outcome) {
   const bool running = outcome.ending == proto::Ending::running;
@@ -54,12 +53,12 @@ Json spec_json(const SandboxSpec& spec) {
 
 }  // namespace
 
-std::string to_json(const proto::Outcome& outcome) { return dump(outcome_json(outcome)); }
+std::string to_json(const proto::Outcome& outcome) { return json_text(outcome_json(outcome)); }
 
 std::string to_json(const std::vector<proto::Outcome>& outcomes) {
   Json all = Json::array();
   for (const proto::Outcome& outcome : outcomes) all.push_back(outcome_json(outcome));
-  return dump(all);
+  return json_text(all);
 }
 
 std::string to_json(const Inspection& what) {
@@ -76,7 +75,7 @@ std::string to_json(const Inspection& what) {
             {"commands_unfinished", what.commands_unfinished},
             {"idle_ms", what.idle_ms}};
   if (!what.proof.empty()) json["proof"] = Json::parse(what.proof, nullptr, false);
-  return dump(json);
+  return json_text(json);
 }
 
 }  // namespace cove::keeper

@@ -71,8 +71,7 @@ Keeper::Keeper(KeeperParts parts)
   commands_.memory_kills = [this] { return place_->oom_kills(); };
   commands_.exited = [this](Command& command) {
     if (spec_.persistent && command.kind == proto::CommandKind::script) sessions_changed_ = true;
-    if (spec_.checkpoint)
-      ended_.push_back({.outcome = command.outcome(), .text = command.text, .layer = "", .passing = command.passing});
+    if (spec_.checkpoint) ended_.push_back({{.outcome = command.outcome(), .text = command.text}, command.passing});
   };
 }
 
@@ -133,7 +132,9 @@ Result<void> Keeper::greet(Deadline deadline) {
   for (const auto& [name, state] : sessions) {
     guest_.send(GuestType::restore_session, 0, proto::SessionState{name, state});
     saved_sessions_[name] = std::hash<std::string>{}(state);
+    before_[name] = state;
   }
+  recall_history();
   return guest_.flush();
 }
 
@@ -281,15 +282,17 @@ Result<void> Keeper::take_session(std::string_view payload) {
     return {};
   }
   if (!layer_work_.empty()) heard_[state.session] = state.state;
-  const std::size_t hash = std::hash<std::string>{}(state.state);
-  const auto known = saved_sessions_.find(state.session);
-  if (!spec_.persistent || (known != saved_sessions_.end() && known->second == hash)) return {};
-  if (const auto saved = record_.save_session(state.session, state.state); !saved) {
-    log_event("session.not_saved", {{"error", saved.error().message}});
-    return {};
-  }
-  saved_sessions_[state.session] = hash;
+  save_session(state.session, state.state);
   return {};
+}
+
+void Keeper::save_session(const std::string& session, const std::string& state) {
+  const std::size_t hash = std::hash<std::string>{}(state);
+  const auto known = saved_sessions_.find(session);
+  if (!spec_.persistent || (known != saved_sessions_.end() && known->second == hash)) return;
+  if (const auto saved = record_.save_session(session, state); !saved)
+    return log_event("session.not_saved", {{"error", saved.error().message}});
+  saved_sessions_[session] = hash;
 }
 
 void Keeper::flush_guest() {

@@ -18,6 +18,7 @@
 #include "keeper/client_session.h"
 #include "keeper/command_table.h"
 #include "keeper/guest_link.h"
+#include "record/history.h"
 #include "record/record.h"
 #include "record/snapshots.h"
 
@@ -76,6 +77,7 @@ class Keeper final : public SessionHost {
   void read_guest();
   Result<void> take(const proto::Message& message);
   Result<void> take_session(std::string_view payload);
+  void save_session(const std::string& session, const std::string& state);
   void flush_guest();
   void guest_gone();
   void lose_guest(const std::string& why);
@@ -90,12 +92,9 @@ class Keeper final : public SessionHost {
     std::uint64_t client = 0;  // 0: ours, after commands that may have changed files
     proto::LayerRequest request;
   };
-  struct Done {
-    proto::Outcome outcome;
-    std::string text, layer;        // "": it changed nothing
-    bool passing = false;           // a file operation
-    std::size_t layers_before = 0;  // how many there were
-    record::Sessions sessions_before;
+  struct Ended {
+    record::Done done;
+    bool passing = false;  // a file operation
   };
   void ask_sessions();
   void do_layer_work();
@@ -105,6 +104,7 @@ class Keeper final : public SessionHost {
   Result<std::string> undo(std::uint32_t count);
   std::string history() const;
   void checkpoint();
+  void recall_history();
   Result<bool> seal();
   Result<void> go_back(std::vector<std::string> layers, const record::Sessions& sessions);
   void give_sessions(const record::Sessions& sessions);
@@ -144,8 +144,8 @@ class Keeper final : public SessionHost {
 
   std::deque<LayerWork> layer_work_;  // waits for the sessions' states
   record::Sessions heard_, before_;   // states: coming in; when the last command had ended
-  std::vector<Done> ended_;           // commands whose changes are not sealed yet
-  std::vector<Done> done_;            // what can be undone, oldest first
+  std::vector<Ended> ended_;          // commands whose changes are not sealed yet
+  record::History history_;           // what can be undone
   bool asked_for_checkpoint_ = false;
 };
 

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
 #include "base/log.h"
 #include "keeper/keeper.h"
 #include "os/background.h"
@@ -15,9 +16,6 @@ using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
 constexpr auto kExchange = 10s;
-constexpr std::size_t kMostDone = 10'000;
-
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 // Layers may hold a million files: their removal is nobody's wait.
 void clear_in_background(const std::vector<std::string>& given_up) {
@@ -72,9 +70,9 @@ Result<std::string> Keeper::do_request(const proto::LayerRequest& request) {
   if (request.count > 0 && !spec_.checkpoint) COVE_CHECK(seal());
   spec_.checkpoint = request.count > 0;
   before_ = heard_;
-  if (!spec_.checkpoint) done_.clear();
+  if (!spec_.checkpoint) COVE_CHECK(history_.cut(0));
   COVE_CHECK(record_.write_spec(spec_));
-  return dump(Json{{"checkpoint", spec_.checkpoint}});
+  return json_text(Json{{"checkpoint", spec_.checkpoint}});
 }
 
 // The layer is named first: after a crash in between, or on a full disk, one that is not there is no harm, but one that
@@ -121,6 +119,7 @@ Result<void> Keeper::go_back(std::vector<std::string> layers, const record::Sess
   for (const auto& [name, state] : heard_) given[name] = "";
   for (const auto& [name, state] : sessions) given[name] = state;
   give_sessions(given);
+  for (const auto& [name, state] : given) save_session(name, state);  // one that is empty now is not told again
   before_ = sessions;
   clear_in_background(old);
   return {};
@@ -146,10 +145,10 @@ Result<std::string> Keeper::snapshot(const std::string& tag) {
     if (std::find(forwarded.begin(), forwarded.end(), key) == forwarded.end()) saved.env.emplace_back(key, value);
   }
   COVE_CHECK(record::save_snapshot(saved));
-  return dump(Json{{"tag", tag},
-                   {"sandbox", record_.name()},
-                   {"layers", spec_.layers.size()},
-                   {"commands_running", commands_.unfinished()}});
+  return json_text(Json{{"tag", tag},
+                        {"sandbox", record_.name()},
+                        {"layers", spec_.layers.size()},
+                        {"commands_running", commands_.unfinished()}});
 }
 
 Result<std::string> Keeper::restore(const std::string& tag) {
@@ -160,29 +159,30 @@ Result<std::string> Keeper::restore(const std::string& tag) {
                                     "' makes a sandbox of it");
   }
   COVE_CHECK(go_back(saved.layers, saved.sessions));
-  done_.clear();
-  return dump(Json{{"tag", tag}, {"sandbox", record_.name()}});
+  COVE_CHECK(history_.cut(0));
+  return json_text(Json{{"tag", tag}, {"sandbox", record_.name()}});
 }
 
 Result<std::string> Keeper::undo(std::uint32_t count) {
-  if (!spec_.checkpoint && done_.empty())
+  const std::size_t there = history_.all().size();
+  if (!spec_.checkpoint && there == 0)
     return fail(Errc::conflict, "sandbox " + record_.name() + " keeps no checkpoints: 'cove checkpoint on " +
                                     record_.name() + "', or create it with --checkpoint");
-  if (count == 0 || count > done_.size())
-    return fail(Errc::invalid, "there are " + std::to_string(done_.size()) + " commands to undo in sandbox " +
-                                   record_.name() + ", not " + std::to_string(count));
-  const std::size_t left = done_.size() - count;
-  const Done target = done_[left];
+  if (count == 0 || count > there)
+    return fail(Errc::invalid, "there are " + std::to_string(there) + " commands to undo in sandbox " + record_.name() +
+                                   ", not " + std::to_string(count));
+  const std::size_t left = there - count;
+  const record::Done target = history_.all()[left];
   std::vector<std::string> layers = spec_.layers;
-  layers.resize(std::min(layers.size(), target.layers_before));
-  COVE_CHECK(go_back(std::move(layers), target.sessions_before));
-  done_.resize(left);
-  return dump(Json{{"undone", count}, {"left", left}});
+  layers.resize(std::min(layers.size(), static_cast<std::size_t>(target.layers_before)));
+  COVE_CHECK(go_back(std::move(layers), *target.sessions_before));
+  COVE_CHECK(history_.cut(left));
+  return json_text(Json{{"undone", count}, {"left", left}});
 }
 
 std::string Keeper::history() const {
   Json all = Json::array();
-  for (const Done& done : done_) {
+  for (const record::Done& done : history_.all()) {
     all.push_back(Json{{"id", done.outcome.id},
                        {"command", done.text},
                        {"outcome", std::string(record::name(done.outcome.ending))},
@@ -191,7 +191,7 @@ std::string Keeper::history() const {
                        {"layer", done.layer},
                        {"layers_before", done.layers_before}});
   }
-  return dump(Json{{"checkpoint", spec_.checkpoint}, {"layers", spec_.layers}, {"commands", all}});
+  return json_text(Json{{"checkpoint", spec_.checkpoint}, {"layers", spec_.layers}, {"commands", all}});
 }
 
 // After the last of the commands that ran at once: what they changed is one layer, the last one's.
@@ -201,15 +201,29 @@ void Keeper::checkpoint() {
   const auto sealed = seal();
   if (!sealed) log_event("checkpoint.failed", {{"error", sealed.error().message}});
   const bool changed = sealed && *sealed;
-  for (Done& done : std::exchange(ended_, {})) {
-    if (done.passing && !changed) continue;  // a look at a file is nothing to undo
+  // A look at a file is nothing to undo.
+  std::vector<Ended> ended = std::exchange(ended_, {});
+  std::erase_if(ended, [&](const Ended& one) { return one.passing && !changed; });
+  const auto before = std::make_shared<const record::Sessions>(before_);
+  for (std::size_t i = 0; i < ended.size(); ++i) {
+    record::Done& done = ended[i].done;
     done.layers_before = layers_before;
-    done.sessions_before = before_;
-    done_.push_back(std::move(done));
+    done.sessions_before = before;
+    if (changed && i + 1 == ended.size()) done.layer = spec_.layers.back();
+    if (const auto added = history_.add(std::move(done)); !added)
+      log_event("history.not_saved", {{"error", added.error().message}});
   }
-  if (changed && !done_.empty()) done_.back().layer = spec_.layers.back();
-  if (done_.size() > kMostDone) done_.erase(done_.begin(), done_.end() - kMostDone);
   before_ = heard_;
+}
+
+// What was changed without a command of ours, by what ran on until the stop or by one that a crash cut off, is not the
+// next command's doing.
+void Keeper::recall_history() {
+  auto history = record::History::open(record_.directory(), spec_.layers);
+  if (!history) return log_event("history.not_read", {{"error", history.error().message}});
+  history_ = std::move(*history);
+  if (history_.all().empty()) return;
+  if (const auto sealed = seal(); !sealed) log_event("checkpoint.failed", {{"error", sealed.error().message}});
 }
 
 }  // namespace cove::keeper

@@ -1,7 +1,6 @@
 #include "os/descendants.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,44 +14,10 @@
 #include <string>
 
 #include "os/child.h"
+#include "os/proc_stat.h"
 
 namespace cove::os {
 namespace {
-
-struct Stat {
-  char state = 'X';
-  pid_t parent = 0;
-  long threads = 0;
-  unsigned long stack = 0;  // where it starts: random at each exec
-  bool living() const { return state != 'X' && (state != 'Z' || threads > 1); }
-};
-
-std::string read_small(const char* path) {
-  const UniqueFd fd(open(path, O_RDONLY | O_CLOEXEC));
-  std::string text;
-  if (!fd) return text;
-  char buffer[4096];
-  ssize_t n = 0;
-  while ((n = read(fd.get(), buffer, sizeof(buffer))) > 0) text.append(buffer, static_cast<std::size_t>(n));
-  return text;
-}
-
-// The name in parentheses may hold anything, also parentheses: the fields begin after the last one.
-Stat stat_of(pid_t pid) {
-  char path[64];
-  std::snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-  const std::string text = read_small(path);
-  const std::size_t name_end = text.rfind(')');
-  Stat stat;
-  if (name_end == std::string::npos) return stat;
-  int parent = 0;
-  std::sscanf(text.c_str() + name_end + 1,
-              " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %ld"
-              " %*d %*u %*u %*d %*u %*u %*u %lu",
-              &stat.state, &parent, &stat.threads, &stat.stack);
-  stat.parent = parent;
-  return stat;
-}
 
 template <class Visit>
 bool each_number_in(const char* path, Visit visit) {
@@ -75,7 +40,7 @@ bool append_children(pid_t parent, std::vector<pid_t>& found) {
     char file[96];
     std::snprintf(file, sizeof(file), "/proc/%d/task/%d/children", parent, task);
     if (access(file, F_OK) < 0 && access(path, F_OK) == 0 && task == parent) known = false;
-    const std::string list = read_small(file);
+    const std::string list = read_proc(file);
     for (const char* at = list.c_str(); *at != '\0';) {
       char* end = nullptr;
       const long pid = std::strtol(at, &end, 10);

@@ -5,13 +5,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/json_text.h"
+
 namespace cove::record {
 namespace {
 
 using Json = nlohmann::json;
 
 // Values come from users and guests and may be no UTF-8: then they are kept readable, not byte-exact.
-std::string dump(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 template <class T>
 T get(const Json& object, const char* key, T fallback) {
@@ -84,33 +85,33 @@ proto::Outcome outcome_from_json(const Json& line) {
 
 std::string spec_to_json(const StoredSpec& stored) {
   const SandboxSpec& spec = stored.spec;
-  return dump(Json{{"version", 1},
-                   {"created", stored.created_unix},
-                   {"writing", stored.writing},
-                   {"name", spec.name},
-                   {"backend", spec.backend},
-                   {"image", spec.image},
-                   {"image_layers", spec.image_layers},
-                   {"user", spec.user},
-                   {"layers", spec.layers},
-                   {"checkpoint", spec.checkpoint},
-                   {"net", spec.net},
-                   {"cwd", spec.cwd},
-                   {"env", env_to_json(spec)},
-                   {"forwarded", spec.env_names_forwarded},
-                   {"volumes", spec.volumes},
-                   {"copies_began_ns", spec.copies_began_ns},
-                   {"cpus", spec.cpus},
-                   {"memory_bytes", spec.memory_bytes},
-                   {"disk_bytes", spec.disk_bytes},
-                   {"pids", spec.pids},
-                   {"timeout_ms", spec.timeout_ms},
-                   {"idle_timeout_ms", spec.idle_timeout_ms},
-                   {"max_duration_ms", spec.max_duration_ms},
-                   {"log_cap_bytes", spec.log_cap_bytes},
-                   {"persistent", spec.persistent},
-                   {"login", spec.login},
-                   {"owned", spec.owned}}) +
+  return json_text(Json{{"version", 1},
+                        {"created", stored.created_unix},
+                        {"writing", stored.writing},
+                        {"name", spec.name},
+                        {"backend", spec.backend},
+                        {"image", spec.image},
+                        {"image_layers", spec.image_layers},
+                        {"user", spec.user},
+                        {"layers", spec.layers},
+                        {"checkpoint", spec.checkpoint},
+                        {"net", spec.net},
+                        {"cwd", spec.cwd},
+                        {"env", env_to_json(spec)},
+                        {"forwarded", spec.env_names_forwarded},
+                        {"volumes", spec.volumes},
+                        {"copies_began_ns", spec.copies_began_ns},
+                        {"cpus", spec.cpus},
+                        {"memory_bytes", spec.memory_bytes},
+                        {"disk_bytes", spec.disk_bytes},
+                        {"pids", spec.pids},
+                        {"timeout_ms", spec.timeout_ms},
+                        {"idle_timeout_ms", spec.idle_timeout_ms},
+                        {"max_duration_ms", spec.max_duration_ms},
+                        {"log_cap_bytes", spec.log_cap_bytes},
+                        {"persistent", spec.persistent},
+                        {"login", spec.login},
+                        {"owned", spec.owned}}) +
          "\n";
 }
 
@@ -149,7 +150,7 @@ Result<StoredSpec> spec_from_json(std::string_view text) {
 }
 
 std::string status_to_json(Life life, const std::string& why) {
-  return dump(Json{{"life", life == Life::stopped ? "stopped" : "failed"}, {"why", why}}) + "\n";
+  return json_text(Json{{"life", life == Life::stopped ? "stopped" : "failed"}, {"why", why}}) + "\n";
 }
 
 StoredStatus status_from_json(std::string_view text) {
@@ -163,7 +164,7 @@ StoredStatus status_from_json(std::string_view text) {
 std::string started_line(const std::string& id) {
   const bool plain =
       std::all_of(id.begin(), id.end(), [](char c) { return c > ' ' && c < 127 && c != '"' && c != '\\'; });
-  const std::string quoted = plain ? '"' + id + '"' : dump(Json(id));
+  const std::string quoted = plain ? '"' + id + '"' : json_text(Json(id));
   return "{\"start\":" + quoted + ",\"at\":" + std::to_string(unix_ms()) + "}\n";
 }
 
@@ -182,7 +183,7 @@ std::string ended_line(const proto::Outcome& outcome) {
     line["error"] = outcome.error_text;
     line["error_code"] = static_cast<int>(outcome.error);
   }
-  return dump(line) + "\n";
+  return json_text(line) + "\n";
 }
 
 std::vector<proto::Outcome> parse_journal(std::string_view text) {

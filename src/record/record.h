@@ -9,6 +9,7 @@
 //   sock         the keeper's socket
 //   journal      one JSON line when a command starts and one when it ends (command text is not in it)
 //   logs/N       output of command number N that did not fit in memory
+//   history      persistent sandboxes with checkpoints: what can be undone; it has commands' beginnings (history.h)
 //   proof.json   what --prove has found
 //   sessions/    persistent sandboxes: what each session needs to live on
 //

@@ -13,6 +13,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/json_text.h"
 #include "os/remove_tree.h"
 #include "os/spread.h"
 #include "proto/guest.h"
@@ -46,17 +47,16 @@ Result<UniqueFd> open_folder(const char* name) {
 }
 
 std::string to_json(const Snapshot& snapshot) {
-  return Json{{"version", 1},
-              {"tag", snapshot.tag},
-              {"sandbox", snapshot.sandbox},
-              {"backend", snapshot.backend},
-              {"image", snapshot.image},
-              {"cwd", snapshot.cwd},
-              {"user", snapshot.user},
-              {"image_layers", snapshot.image_layers},
-              {"layers", snapshot.layers},
-              {"created", snapshot.created_unix}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text({{"version", 1},
+                    {"tag", snapshot.tag},
+                    {"sandbox", snapshot.sandbox},
+                    {"backend", snapshot.backend},
+                    {"image", snapshot.image},
+                    {"cwd", snapshot.cwd},
+                    {"user", snapshot.user},
+                    {"image_layers", snapshot.image_layers},
+                    {"layers", snapshot.layers},
+                    {"created", snapshot.created_unix}});
 }
 
 Result<Snapshot> from_json(const std::string& tag, const std::string& text) {

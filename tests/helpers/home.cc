@@ -82,6 +82,8 @@ void become_test_user() {
   if (!subject_name().ends_with("-user") || geteuid() != 0) return;
   std::string programs = fs::temp_directory_path() / "cove-programs-XXXXXX";
   if (mkdtemp(programs.data()) == nullptr) std::abort();
+  const fs::path image = fs::path(cove_program()).parent_path() / "cove-image";
+  if (fs::exists(image)) fs::copy_file(image, programs + "/cove-image");
   for (const auto& [variable, path] : {std::pair<const char*, std::string>{"COVE_PROGRAM", cove_program()},
                                        {"COVE_GUEST", env_or("COVE_GUEST", COVE_TEST_GUEST)}}) {
     const std::string copy = programs + "/" + fs::path(path).filename().string();

@@ -169,6 +169,7 @@ TEST_F(Cli, EveryCommandHasHelpAndCompletionParses) {
           .out,
       "");
   EXPECT_EQ(run("cove completion bash | bash -n").code, 0);
+  EXPECT_NE(run("cove run --help").out.find("[--] [COMMAND]"), std::string::npos) << "an image may say what to run";
   EXPECT_EQ(run("cove help").code, 0);
   EXPECT_EQ(run("cove").code, 2);
 }

@@ -78,6 +78,17 @@ TEST_F(Snapshots, ABackgroundProcessWithAnOpenLogGoesOnAndLosesNothing) {
   EXPECT_EQ(good("cove sh s 'cat /workspace/log'"), "first\nsecond\nthird\n");
 }
 
+TEST_F(Snapshots, AJobThatWasStoppedStaysStoppedAndOthersGoOn) {
+  good(
+      "cove sh s 'sleep 1000 & echo $! > /tmp/stopped; kill -STOP $!; sleep 1000 & echo $! > /tmp/runs; "
+      "until grep -q ^State:.T /proc/$(cat /tmp/stopped)/status; do sleep 0.01; done'");
+  for (const std::string tag : {"one", "two"}) {
+    good("cove sh s 'echo " + tag + " > /workspace/new' && cove snapshot s " + tag);
+    EXPECT_EQ(good("cove sh s 'for p in stopped runs; do grep ^State: /proc/$(cat /tmp/$p)/status; done' | cut -c8"),
+              "T\nS\n");
+  }
+}
+
 TEST_F(Snapshots, APersistentSandboxIsAsItWasAlsoAfterAStop) {
   good(
       "cove create --persistent --from missing p 2>/dev/null; cove snapshot s before; "
@@ -106,6 +117,16 @@ TEST_F(Snapshots, ForksHaveFilesAndSessionsAndAreIndependent) {
     EXPECT_EQ(good("cove sh " + name + " 'cat f; echo $X'"), name + "\n" + name + "\n");
   EXPECT_EQ(good("cove snapshots --json | tr -d '[:space:]'"), "[]") << "a fork's own snapshot is nobody's business";
   EXPECT_EQ(names_in("snapshots"), std::set<std::string>{});
+}
+
+// `cove run` owns its sandbox, and whoever forks it is somebody else.
+TEST_F(Layers, AForkOfASandboxThatHasAnOwnerStays) {
+  good(
+      "cove run -- 'echo one > f; until [ -e /workspace/end ]; do sleep 0.01; done' & "
+      "until owned=$(cove ls --names) && cove sh --session o $owned 'until [ -e f ]; do sleep 0.01; done' 2>/dev/null; "
+      "do sleep 0.01; done\n"
+      "cove fork $owned > fork && cove sh --session o $owned 'touch end'; wait\n"
+      "[ \"$(cove ls --names)\" = \"$(cat fork)\" ] && [ $(cove sh $(cat fork) 'cat f') = one ]");
 }
 
 TEST_F(Snapshots, AForkOutlivesWhatItWasForkedFrom) {

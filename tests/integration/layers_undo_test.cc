@@ -48,6 +48,32 @@ TEST_F(Checkpoints, HistoryTellsOutcomeTimeAndFiles) {
   EXPECT_EQ(good("cove diff t --command " + id + " --names"), "A workspace/a\nA workspace/b\nD workspace/test.sh\n");
 }
 
+TEST_F(Checkpoints, OfAPersistentSandboxOutliveAStopAndAKill) {
+  good(
+      "cove create --persistent --checkpoint p && cove sh p 'echo 1 > f; X=1' && cove sh p 'echo 2 > f; X=2; cd /usr' "
+      "&& "
+      "cove sh p --id third 'echo 3 > /workspace/f; X=3' && cove stop p && cove start p");
+  EXPECT_EQ(good("cove history p --json | grep -c changed_files; cove diff p --command third --names"),
+            "3\nM workspace/f\n");
+  good("cove undo p");
+  EXPECT_EQ(good("cove sh p 'cat /workspace/f; echo $X; pwd'"), "2\n2\n/usr\n");
+  good("kill -9 $(cat $COVE_HOME/sandboxes/p/lock); cove start p; cove sh p 'echo 4 > /workspace/f; X=4'");
+  good("cove undo p 3");  // the fourth, the look, the second
+  EXPECT_EQ(good("cove sh p 'cat /workspace/f; echo $X; pwd'"), "1\n1\n/workspace\n");
+  good("cove undo p 2 && cove stop p && cove start p");
+  EXPECT_EQ(good("cove sh p 'ls /workspace; echo [$X]'; cove history p --json | grep -c changed_files"), "[]\n1\n");
+}
+
+// What changed beside all commands is nobody's: it is not taken for the next one's.
+TEST_F(Checkpoints, WhatChangedBeforeAStopIsNotTheNextCommandsDoing) {
+  good(
+      "cove create --persistent --checkpoint p && cove sh p 'echo 1 > f; "
+      "(trap \"echo bye > /workspace/bye; exit\" TERM; touch ready; while :; do sleep 0.01; done) >/dev/null 2>&1 & "
+      "until [ -e ready ]; do sleep 0.01; done' && cove stop p && cove start p && cove sh p --id next 'echo 2 > g'");
+  EXPECT_EQ(good("cove diff p --command next --names"), "A workspace/g\n");
+  EXPECT_EQ(good("cove undo p; cove sh p 'cat f; ls'").substr(0, 2), "1\n");
+}
+
 TEST_F(Checkpoints, CanBeginAndEndLater) {
   good("cove create u && cove sh u 'echo before > f' && cove checkpoint on u && cove sh u 'echo after > f'");
   good("cove undo u");
@@ -75,6 +101,15 @@ TEST_F(Checkpoints, BisectFindsItAlsoWhenTheTestCameWithACommand) {
       "cove sh t 'echo 1 > docs/n1'; cove sh t 'cp test.sh late.sh'; cove sh t 'echo 2 > docs/n2'; "
       "cove sh t --id bad 'sed -i s/+/-/ src/lib.sh'; cove sh t 'echo 3 > docs/n3'");
   EXPECT_NE(good("cove bisect t -- sh late.sh").find("since command bad:"), std::string::npos);
+}
+
+TEST_F(Checkpoints, BisectTriesWithTheSandboxesOwnVariables) {
+  good(
+      "export TOKEN=hush; cove create --checkpoint -e GIVEN=yes --forward-env TOKEN e && cove sh e 'echo 1 > f' && "
+      "cove sh e --id bad 'echo 2 > f' && cove sh e 'echo 3 > g'");
+  const std::string test = "'[ \"$GIVEN$TOKEN\" != yeshush ] || [ $(cat f) = 1 ]'";
+  EXPECT_NE(good("TOKEN=hush cove bisect e -- " + test).find("since command bad:"), std::string::npos);
+  EXPECT_EQ(names_in("snapshots"), std::set<std::string>{}) << "nothing of it stays";
 }
 
 // One bash for all, so that most of the time is the keeper's.

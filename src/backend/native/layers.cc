@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -42,8 +43,9 @@ Result<std::vector<Layer>> image_layers(const SandboxSpec& spec, const os::Users
       {.name = "root", .target = ".", .lowers = {spec.image}, .sealed = 0, .volume = -1, .upper = "", .work = ""}};
 }
 
-// How many sealed layers are merged into one.
-constexpr std::size_t kSmallBlock = 16, kLargeBlock = 256;
+// How many sealed layers are merged into one: so a chain of 65,535 is shown as 60.
+constexpr std::size_t kSmallBlock = 16;
+constexpr std::array<std::size_t, 3> kBlocks{4096, 256, kSmallBlock};  // the largest first
 
 std::string block_name(const std::string& last, std::size_t length) { return last + "." + std::to_string(length); }
 
@@ -58,7 +60,7 @@ std::vector<std::string> blocks_of(const std::string& sealed, const std::vector<
   std::vector<std::string> taken;
   for (std::size_t at = 0; at < chain.size();) {
     std::size_t length = 1;
-    for (const std::size_t longer : {kLargeBlock, kSmallBlock}) {
+    for (const std::size_t longer : kBlocks) {
       if (blocks == Blocks::single || at % longer != 0 || at + longer > chain.size()) continue;
       if (!is_directory(sealed + block_name(chain[at + longer - 1], longer))) continue;
       length = longer;
@@ -206,10 +208,10 @@ Result<std::vector<Layer>> make_layers(const SandboxSpec& spec, const os::Users&
 Result<void> merge_sealed(const SandboxSpec& spec) {
   const std::string sealed = home_of(spec) + "/layers/";
   // All that are missing, not only the last: a merge may have been cut off by a crash.
-  for (const std::size_t length : {kSmallBlock, kLargeBlock}) {
-    for (std::size_t end = length; end <= spec.layers.size(); end += length) {
+  for (auto length = kBlocks.rbegin(); length != kBlocks.rend(); ++length) {
+    for (std::size_t end = *length; end <= spec.layers.size(); end += *length) {
       const auto last = spec.layers.begin() + static_cast<std::ptrdiff_t>(end);
-      COVE_CHECK(merge_block(sealed, {last - static_cast<std::ptrdiff_t>(length), last}));
+      COVE_CHECK(merge_block(sealed, {last - static_cast<std::ptrdiff_t>(*length), last}));
     }
   }
   return {};

@@ -4,7 +4,7 @@
 // on top. On disk, NAME being one of its overlays ("root"; for the image `host` also "usr" and "opt"):
 //
 //   $COVE_HOME/layers/ID/NAME           a sealed layer: read-only, shared by all that stand on it
-//   $COVE_HOME/layers/ID.16/NAME        ... it and the 15 below it as one; ID.256 likewise
+//   $COVE_HOME/layers/ID.16/NAME        ... it and the 15 below it as one; ID.256, ID.4096 likewise
 //   $COVE_HOME/sandboxes/S/fs/NAME      the sandbox's own, and NAME.work, which the kernel needs beside it
 
 #include <string>
@@ -23,8 +23,8 @@ bool is_empty(const std::string& directory);
 // The overlays of a sandbox, the root first; of its sealed layers either each, or merged as far as they are.
 enum class Blocks : unsigned char { single, merged };
 Result<std::vector<Layer>> find_layers(const SandboxSpec& spec, const os::Users& users, Blocks blocks = Blocks::merged);
-// Merges the last 16 sealed layers of a chain whose length is a multiple of that, and the last 256 likewise, so that
-// the kernel is never shown more than a few dozen. Hard links: it costs directories, not files. May take its time.
+// Merges each 16 sealed layers of a chain, each 16 of those, and each 16 of those again, so that the kernel is never
+// shown more than a few dozen. Hard links: it costs directories, not files. May take its time.
 Result<void> merge_sealed(const SandboxSpec& spec);
 // ... of a new one: makes its own layer, unless that is kept in memory (--disk).
 Result<std::vector<Layer>> make_layers(const SandboxSpec& spec, const os::Users& users);

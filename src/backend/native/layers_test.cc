@@ -8,6 +8,8 @@
 #include <set>
 #include <sstream>
 
+#include "image/store.h"
+
 namespace cove::native {
 namespace {
 
@@ -139,8 +141,25 @@ TEST_F(NativeLayers, AllMissingBlocksAreMergedWhoeverWasKilledOverThem) {
   EXPECT_EQ(find_layers(spec_, users_, Blocks::single)->at(0).lowers.size(), 41U);
 }
 
+TEST_F(NativeLayers, AChainOfThousandsIsShownAsAFewDozen) {
+  for (int i = 0; i < 8191; ++i) spec_.layers.push_back("l" + std::to_string(i));
+  for (int end = 256; end <= 4096; end += 256) {
+    const std::string block = home_ + "/layers/l" + std::to_string(end - 1) + ".256/root";
+    fs::create_directories(block);
+    std::ofstream(block + "/f" + std::to_string(end)) << end;
+  }
+  ASSERT_TRUE(merge_sealed(spec_));
+  EXPECT_EQ(std::distance(fs::directory_iterator(home_ + "/layers/l4095.4096/root"), fs::directory_iterator()), 16);
+  for (const auto& entry : fs::directory_iterator(home_ + "/layers")) fs::create_directory(entry.path() / "root");
+  for (int i = 8176; i < 8191; ++i) fs::create_directories(home_ + "/layers/l" + std::to_string(i) + "/root");
+  const auto found = find_layers(spec_, users_);
+  ASSERT_TRUE(found) << found.error().text();
+  EXPECT_EQ(found->at(0).lowers.size(), 1U + 15U + 15U + 15U + 1U);
+  EXPECT_LE(found->at(0).lowers.size() - 1 + image::kMostLowers, kMostLowers) << "above the largest image";
+}
+
 TEST_F(NativeLayers, MoreLayersThanCanBeMountedAreAnErrorThatSaysSo) {
-  for (int i = 0; i < 100; ++i) {
+  for (std::size_t i = 0; i < kMostLowers; ++i) {
     spec_.layers.push_back("l" + std::to_string(i));
     fs::create_directories(home_ + "/layers/" + spec_.layers.back() + "/root");
   }

@@ -26,7 +26,7 @@
 #include "os/cgroup_layout.h"
 #include "os/child.h"
 #include "os/clone.h"
-#include "os/descendants.h"
+#include "os/frozen.h"
 #include "os/limits.h"
 #include "os/users.h"
 
@@ -115,10 +115,10 @@ class NativePlace final : public Place {
   Result<void> exchange(LayerChange& change, Deadline deadline) {
     Plan next = plan_;
     next.layers = change.layers();
-    os::signal_descendants(guest_.pid(), SIGSTOP);
-    const auto exchanged = relayer(guest_.pid(), next, change.changed(), users_, deadline);
-    os::signal_descendants(guest_.pid(), SIGCONT);
-    COVE_CHECK(exchanged);
+    {
+      const os::Frozen still(guest_.pid());
+      COVE_CHECK(relayer(guest_.pid(), next, change.changed(), users_, deadline));
+    }
     change.keep();
     plan_ = std::move(next);
     return {};

@@ -11,7 +11,9 @@
 
 namespace cove::native {
 
-inline constexpr std::size_t kMostLayers = 8, kMostLowers = 96, kMostVolumes = 64;
+// Lowers: 64 of an image (image/store.h) and what a chain of sealed layers is at most, with room for blocks that are
+// still being merged.
+inline constexpr std::size_t kMostLayers = 8, kMostLowers = 128, kMostVolumes = 64;
 
 // One overlay of the root: what is shown, and where changes go.
 struct Layer {

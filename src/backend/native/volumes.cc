@@ -24,11 +24,6 @@ bool is_plain_absolute(const std::string& path) {
          (path + "/").find("/./") == std::string::npos && (path + "/").find("/../") == std::string::npos;
 }
 
-std::string without_final_slash(std::string path) {
-  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
-  return path;
-}
-
 bool holds(const std::string& outer, const std::string& inner) {
   return outer == "/" || outer == inner || inner.starts_with(outer + "/");
 }
@@ -78,6 +73,11 @@ Result<void> check_source(const std::string& given, const Volume& volume, const 
 }
 
 }  // namespace
+
+std::string without_final_slash(std::string path) {
+  while (path.size() > 1 && path.ends_with('/')) path.pop_back();
+  return path;
+}
 
 Result<std::vector<Volume>> read_volumes(const std::vector<std::string>& given, const std::string& home) {
   if (given.size() > kMostVolumes) {

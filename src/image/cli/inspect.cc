@@ -1,3 +1,4 @@
+#include "base/json_text.h"
 #include "image/cli/commands.h"
 #include "image/json_fields.h"
 
@@ -26,7 +27,7 @@ Result<std::string> inspect(const std::string& name) {
     layer["entries"] = known->entries;
     layer["path"] = store.layer_path(diff_id);
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 int main(Arguments& arguments, std::vector<std::string> words) {

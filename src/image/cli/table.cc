@@ -1,3 +1,4 @@
+#include "base/json_text.h"
 #include "image/cli/commands.h"
 #include "image/digest.h"
 #include "image/json_fields.h"
@@ -30,7 +31,7 @@ Result<Image> find_image(const Store& store, const std::string& name) {
 std::string json_of(const Image& image) {
   Json json = Json::parse(to_json(image));
   json["short_name"] = short_name(image.name);
-  return dump(json);
+  return json_text(json);
 }
 
 }  // namespace cove::image
