@@ -51,6 +51,8 @@ class Place {
   virtual Result<void> started() { return {}; }
   // Puts what only the place knows into the spec that sessions get: a home and a temporary directory that are in it.
   virtual void settle(SandboxSpec&) const {}
+  // What whoever asked for the sandbox should know about how it came to be.
+  virtual std::vector<std::string> notes() const { return {}; }
   // Readable (POLLIN) as soon as the place is gone.
   virtual int gone_fd() const = 0;
   // Valid once gone_fd is readable.
@@ -78,6 +80,8 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
   virtual bool isolates() const { return true; }
+  // `auto` never means it.
+  virtual bool by_name_only() const { return false; }
   virtual Probe probe(Deadline) = 0;
   // Refuses, with the option's name, what it cannot honour. On error nothing is left behind. The place may still be on
   // its way when this returns: the guest's first word says that it is there, the channel's end that it will not be.

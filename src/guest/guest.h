@@ -46,6 +46,7 @@ class Guest : private Command::Host {
   Result<void> start_file(Command& command, const proto::Start& start);
   Result<void> start_connection(Command& command, const proto::Start& start);
   void answer_hello();
+  void inherit();
   void answer_states();
   void send_states(const std::string& only);
   Result<void> restore(const proto::SessionState& saved);

@@ -53,8 +53,9 @@ extern "C" const char* __asan_default_options() { return "detect_leaks=0:quarant
 //                                      (ends when nobody has come in so many seconds: 60)
 // cove-guest --relay PATH              moves bytes between 0 and 1 and such a socket
 int main(int argc, char** argv) {
-  // As the first process of a sandbox it is its commands' neighbour: its memory is none of their business.
-  if (getpid() == 1) prctl(PR_SET_DUMPABLE, 0);
+  // As the first process of a sandbox, or below an engine's, it is its commands' neighbour: its memory is none of their
+  // business.
+  if (getpid() == 1 || (argc > 2 && std::strcmp(argv[1], "--listen") == 0)) prctl(PR_SET_DUMPABLE, 0);
   cove::os::reset_signals();
   cove::os::disregard_signal(SIGPIPE);
   cove::os::disregard_signal(SIGHUP);

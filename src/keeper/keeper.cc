@@ -92,7 +92,8 @@ Result<void> Keeper::greet(Deadline deadline) {
   hello.unsaved = spec_.env_names_forwarded;
   hello.cwd = spec_.cwd;
   hello.login = spec_.login;
-  hello.user = spec_.user;
+  hello.inherits = spec_.inherits;
+  if (!spec_.inherits) hello.user = spec_.user;  // otherwise the guest is that user
   hello.prepared = spec_.prepared;
   guest_.send(GuestType::hello, 0, hello);
   bool answered = false;

@@ -15,6 +15,9 @@ namespace cove::native {
 // the other) or that hold `home` (Cove's own state), and targets on which the sandbox's own mounts stand.
 Result<std::vector<Volume>> read_volumes(const std::vector<std::string>& given, const std::string& home);
 
+// Their form alone, for a machine that is not this one.
+Result<std::vector<Volume>> parse_volumes(const std::vector<std::string>& given);
+
 // As root: the source as a mount whose ids are those of the user namespace, so that files of the caller's are root's
 // inside. Not attached anywhere yet.
 Result<UniqueFd> clone_volume(const Volume& volume, int user_namespace);

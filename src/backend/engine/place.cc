@@ -1,0 +1,165 @@
+#include "backend/engine/place.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "base/log.h"
+#include "os/cgroup_layout.h"
+
+namespace cove::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kGuestTime = 20s;  // from the engine's word that it runs to the guest's socket
+
+Result<void> make_directory(const std::string& path) {
+  if (mkdir(path.c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make " + path);
+  return {};
+}
+
+// Says that the engine holds something of this sandbox while nobody runs it, and which engine.
+Result<void> leave_mark(const SandboxSpec& spec, const Program& program) {
+  const UniqueFd file(
+      open((spec.directory + "/container").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const std::string text = program.path() + "\n";
+  if (!file || write(file.get(), text.data(), text.size()) < 0) return fail_errno("note the sandbox's container");
+  return {};
+}
+
+bool has_mark(const SandboxSpec& spec) { return access((spec.directory + "/container").c_str(), F_OK) == 0; }
+
+// The control group that counts a process's memory, or "".
+std::string memory_group(pid_t pid) {
+  const os::Hierarchy& memory = os::cgroup_layout().memory;
+  const std::string groups = "\n" + os::read_text("/proc/" + std::to_string(pid) + "/cgroup");
+  const std::string mark = memory.version == 2 ? "\n0::" : ":memory:";
+  const std::size_t at = groups.find(mark);
+  if (memory.mount.empty() || at == std::string::npos) return "";
+  const std::size_t begin = at + mark.size();
+  return memory.mount + groups.substr(begin, groups.find('\n', begin) - begin);
+}
+
+bool has_limits(const SandboxSpec& spec) { return spec.memory_bytes > 0 || spec.cpus > 0 || spec.pids > 0; }
+
+}  // namespace
+
+Result<std::unique_ptr<Place>> EnginePlace::start(Container container, const SandboxSpec& spec, Deadline deadline) {
+  std::unique_ptr<EnginePlace> place(new EnginePlace(std::move(container), spec));
+  COVE_CHECK(place->begin(deadline));
+  return place;
+}
+
+Result<void> EnginePlace::begin(Deadline deadline) {
+  if (container_.way() == Way::direct) {
+    COVE_TRY(door_, Door::make(channel_directory(spec_)));
+  }
+  if (spec_.persistent) {
+    COVE_CHECK(make_directory(workspace_directory(spec_)));
+    COVE_CHECK(make_directory(home_directory(spec_)));
+    if (has_mark(spec_)) {
+      std::string note;
+      COVE_TRY(run_, container_.start_again(note, deadline));
+      if (!note.empty()) notes_.push_back(note);
+      if (run_) return {};
+    }
+    COVE_CHECK(leave_mark(spec_, container_.program()));
+  }
+  if (spec_.pull == "always") COVE_CHECK(container_.pull(deadline));
+  COVE_TRY(run_, container_.run());
+  return {};
+}
+
+EnginePlace::~EnginePlace() { [[maybe_unused]] const auto ended = end(Deadline::after(10s)); }
+
+Result<Channel> EnginePlace::connect(Deadline deadline) {
+  COVE_TRY(UniqueFd socket, wait_for_guest(deadline));
+  COVE_CHECK(know_guest(socket.get()));
+  // What was asked for must hold, and the engine says only at the end if it does not.
+  if (run_ && has_limits(spec_)) COVE_CHECK(run_ended(deadline));
+  Channel channel;
+  channel.out.reset(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
+  channel.in = std::move(socket);
+  if (!channel.out) return fail_errno("connect to the guest");
+  return channel;
+}
+
+// The guest may be there before the engine's own client has ended: nobody waits for that one then.
+Result<UniqueFd> EnginePlace::wait_for_guest(Deadline deadline) {
+  Deadline patience = Deadline::never();
+  while (true) {
+    door_.drain();
+    COVE_TRY(UniqueFd socket, door_.try_connect());
+    if (socket) return socket;
+    if (!run_ && patience.is_never()) patience = Deadline::after(kGuestTime);
+    if (patience.passed() || deadline.passed())
+      return fail(Errc::timeout, "the guest did not come up in container " + container_.name() +
+                                     ": is the image for this machine's architecture?");
+    std::array<pollfd, 2> wait{pollfd{door_.watch_fd(), POLLIN, 0}, pollfd{run_ ? run_->pidfd() : -1, POLLIN, 0}};
+    poll(wait.data(), wait.size(), 5);
+    if (wait[1].revents != 0) COVE_CHECK(run_ended(deadline));
+  }
+}
+
+Result<void> EnginePlace::run_ended(Deadline deadline) {
+  auto said = std::exchange(run_, {})->wait(deadline);
+  if (!said) return fail(std::move(said).error());
+  const bool discarded = has_limits(spec_) && said->err.find("discarded") != std::string::npos;
+  if (said->code == 0 && !discarded) return {};
+  COVE_CHECK(container_.recover(*said, call_deadline()));
+  COVE_TRY(run_, container_.run());
+  return {};
+}
+
+Result<void> EnginePlace::know_guest(int socket) {
+  const pid_t pid = listener_of(socket);
+  if (pid > 0) guest_ = os::open_pidfd(pid);
+  if (!guest_) return fail(Errc::unsupported, "the container's processes cannot be seen from here");
+  memory_group_ = memory_group(pid);
+  return {};
+}
+
+void EnginePlace::settle(SandboxSpec& spec) const { spec.inherits = true; }
+
+Ended EnginePlace::ended() {
+  return {std::string("its container is gone: it ended, or was removed from outside") +
+          (oom_kills() > 0 ? " (the sandbox ran out of memory)" : "")};
+}
+
+std::uint64_t EnginePlace::oom_kills() const {
+  if (memory_group_.empty() || spec_.memory_bytes == 0) return 0;
+  for (const char* file : {"/memory.events", "/memory.oom_control"}) {
+    const std::string text = "\n" + os::read_text(memory_group_ + file);
+    const std::size_t at = text.find("\noom_kill ");
+    if (at != std::string::npos) return std::strtoull(text.c_str() + at + std::strlen("\noom_kill "), nullptr, 10);
+  }
+  return 0;
+}
+
+Result<void> EnginePlace::destroy(Deadline deadline) { return end(deadline); }
+
+// The guest ends its commands in order when the channel has closed, and the container with it. The engine has the last
+// word, or the guest is killed from here: also while no engine answers nothing goes on running.
+Result<void> EnginePlace::end(Deadline deadline) {
+  if (over_) return {};
+  if (guest_) {
+    pollfd gone{guest_.get(), POLLIN, 0};
+    if (poll(&gone, 1, std::min(deadline.poll_timeout(), 1000)) == 0) os::signal_by_handle(guest_.get(), SIGKILL);
+  }
+  const Deadline engine = call_deadline();
+  if (run_) [[maybe_unused]]
+    const auto said = std::exchange(run_, {})->wait(engine);
+  COVE_CHECK(spec_.persistent ? container_.stop(engine) : container_.remove(engine));
+  over_ = true;
+  return {};
+}
+
+}  // namespace cove::engine

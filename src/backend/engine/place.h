@@ -1,0 +1,43 @@
+#pragma once
+
+#include <optional>
+
+#include "backend/backend.h"
+#include "backend/engine/container.h"
+#include "backend/engine/door.h"
+
+namespace cove::engine {
+
+class EnginePlace final : public Place {
+ public:
+  // The container is on its way when this returns.
+  static Result<std::unique_ptr<Place>> start(Container container, const SandboxSpec& spec, Deadline deadline);
+  ~EnginePlace() override;
+
+  Result<Channel> connect(Deadline deadline) override;
+  void settle(SandboxSpec& spec) const override;
+  int gone_fd() const override { return guest_.get(); }
+  Ended ended() override;
+  std::uint64_t oom_kills() const override;
+  std::vector<std::string> notes() const override { return notes_; }
+  Result<void> destroy(Deadline deadline) override;
+
+ private:
+  EnginePlace(Container container, SandboxSpec spec) : container_(std::move(container)), spec_(std::move(spec)) {}
+  Result<void> begin(Deadline deadline);
+  Result<UniqueFd> wait_for_guest(Deadline deadline);
+  Result<void> run_ended(Deadline deadline);
+  Result<void> know_guest(int socket);
+  Result<void> end(Deadline deadline);
+
+  Container container_;
+  SandboxSpec spec_;
+  Door door_;
+  std::optional<Call> run_;  // the engine's call that makes it, while nobody has waited for its end
+  UniqueFd guest_;           // its pidfd
+  std::string memory_group_;
+  std::vector<std::string> notes_;
+  bool over_ = false;
+};
+
+}  // namespace cove::engine
