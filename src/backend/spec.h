@@ -45,6 +45,9 @@ struct SandboxSpec {
   bool prepared = false;
 };
 
+// In a sandbox's directory: there is something elsewhere, too (Backend::forget).
+inline constexpr const char* kKeptOutside = "container";
+
 // Whether an engine applies what an image says (variables, directory, user), so that nobody here has to know it.
 inline bool has_engine(std::string_view backend) { return backend == "docker" || backend == "podman"; }
 

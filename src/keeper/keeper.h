@@ -46,6 +46,9 @@ class Keeper final : public SessionHost {
   // After a failed greet: ends the place and hands the record back.
   void give_back(record::Record& record);
 
+  // What whoever asked for the sandbox should know.
+  std::vector<std::string> notes() const { return place_->notes(); }
+
   CommandTable& commands() override { return commands_; }
   Result<void> accepting() const override;
   std::string inspect() override;
@@ -113,6 +116,7 @@ class Keeper final : public SessionHost {
   void advance();
   void save_sessions();
   void finish();
+  void forget_outside();
   Result<void> settle_record();
   void flush_clients(Deadline deadline);
 

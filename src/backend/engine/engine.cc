@@ -15,6 +15,12 @@ Result<std::unique_ptr<Place>> EngineBackend::start(const SandboxSpec& spec, Dea
   return EnginePlace::start(std::move(container), spec, deadline);
 }
 
+Result<void> EngineBackend::forget(const SandboxSpec& spec, Deadline) {
+  if (!has_mark(spec)) return {};
+  COVE_TRY(const Program program, Program::find(kind_, spec.engine));
+  return Container(program, home_of(spec.directory), spec.name).remove(call_deadline());
+}
+
 Probe EngineBackend::probe(Deadline deadline) {
   Probe probe;
   const auto guest = find_guest();
@@ -58,7 +64,7 @@ Result<std::vector<Leftover>> EngineBackend::leftovers(const std::string& home, 
       begin = end + 1;
       if (!name.starts_with(prefix)) continue;
       const std::string sandbox = name.substr(prefix.size());
-      const bool kept = access((home + "/sandboxes/" + sandbox + "/container").c_str(), F_OK) == 0;
+      const bool kept = access((home + "/sandboxes/" + sandbox + "/" + kKeptOutside).c_str(), F_OK) == 0;
       if (!kept && !alive(sandbox)) found.push_back({"container", sandbox});
     }
   }

@@ -22,6 +22,7 @@ class EngineBackend final : public Backend {
   bool by_name_only() const override { return true; }
   Probe probe(Deadline deadline) override;
   Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
+  Result<void> forget(const SandboxSpec& spec, Deadline deadline) override;
   Result<std::vector<Leftover>> leftovers(const std::string& home, const Alive& alive, Deadline deadline) override;
   Result<void> clear(const std::string& home, const Leftover& leftover, Deadline deadline) override;
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
@@ -29,13 +30,11 @@ Result<void> make_directory(const std::string& path) {
 // Says that the engine holds something of this sandbox while nobody runs it, and which engine.
 Result<void> leave_mark(const SandboxSpec& spec, const Program& program) {
   const UniqueFd file(
-      open((spec.directory + "/container").c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+      open((spec.directory + "/" + kKeptOutside).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   const std::string text = program.path() + "\n";
   if (!file || write(file.get(), text.data(), text.size()) < 0) return fail_errno("note the sandbox's container");
   return {};
 }
-
-bool has_mark(const SandboxSpec& spec) { return access((spec.directory + "/container").c_str(), F_OK) == 0; }
 
 // The control group that counts a process's memory, or "".
 std::string memory_group(pid_t pid) {
@@ -51,6 +50,8 @@ std::string memory_group(pid_t pid) {
 bool has_limits(const SandboxSpec& spec) { return spec.memory_bytes > 0 || spec.cpus > 0 || spec.pids > 0; }
 
 }  // namespace
+
+bool has_mark(const SandboxSpec& spec) { return access((spec.directory + "/" + kKeptOutside).c_str(), F_OK) == 0; }
 
 Result<std::unique_ptr<Place>> EnginePlace::start(Container container, const SandboxSpec& spec, Deadline deadline) {
   std::unique_ptr<EnginePlace> place(new EnginePlace(std::move(container), spec));

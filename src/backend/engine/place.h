@@ -8,6 +8,9 @@
 
 namespace cove::engine {
 
+// Whether the engine keeps something of this sandbox while nobody runs it.
+bool has_mark(const SandboxSpec& spec);
+
 class EnginePlace final : public Place {
  public:
   // The container is on its way when this returns.
