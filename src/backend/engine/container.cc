@@ -2,10 +2,13 @@
 
 #include <poll.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "backend/engine/explain.h"
 #include "backend/engine/names.h"
+#include "backend/guest_path.h"
 
 namespace cove::engine {
 namespace {
@@ -47,12 +50,41 @@ Result<Container> Container::plan(const SandboxSpec& spec, const Program& progra
 
 std::string Container::image() const { return spec_.layers.empty() ? spec_.image : layer_image(spec_.layers.back()); }
 
+// Elsewhere our files are not, so that the guest is copied in before anything runs.
 Result<Call> Container::run() const {
-  std::vector<std::string> args{"run", "--detach", "--pull=never"};
+  std::vector<std::string> args{"run", "--detach"};
+  if (way_ == Way::remote) args = {"create"};
+  args.emplace_back("--pull=never");
   args.insert(args.end(), words_.words.begin(), words_.words.end());
   args.push_back(image());
   for (const std::string& word : command_words()) args.push_back(word);
-  return program_.begin(args);
+  if (way_ != Way::remote) return program_.begin(args);
+  COVE_TRY(const Said said, program_.run(args, call_deadline()));
+  // What went wrong is told by the one who runs it once more, and waits.
+  if (said.code != 0) return program_.begin(args);
+  COVE_CHECK(bring_guest());
+  return program_.begin({"start", name_});
+}
+
+// As an archive, because that makes the directory, too, and says whose it is.
+Result<void> Container::bring_guest() const {
+  COVE_TRY(const std::string guest, find_guest());
+  const Deadline deadline = call_deadline();
+  char folder[] = "/tmp/cove-bring-XXXXXX";
+  if (mkdtemp(folder) == nullptr) return fail_errno("make a directory for the guest");
+  const std::string inside = std::string(folder) + "/cove";
+  std::error_code error;
+  std::filesystem::create_directory(inside, error);
+  if (!error) std::filesystem::copy_file(guest, inside + "/guest", error);
+  auto copied = error ? Result<std::string>(fail(errno_error(error.value(), "copy the guest")))
+                      : program_.ask({"cp", inside, name_ + ":/"}, deadline);
+  std::filesystem::remove_all(folder, error);
+  if (!copied) return fail(std::move(copied).error());
+  return {};
+}
+
+Result<os::Child> Container::relay(int socket) const {
+  return program_.attach({"exec", "--interactive", name_, kGuestInside, "--relay", kSocketInside}, socket);
 }
 
 Result<void> Container::pull(Deadline) const {

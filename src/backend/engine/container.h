@@ -22,6 +22,8 @@ class Container {
 
   // Makes it and lets it run: one call, which the caller waits for (or not).
   Result<Call> run() const;
+  // `exec` of the guest's other self, with this socket as its stdin and stdout.
+  Result<os::Child> relay(int socket) const;
   // What to do when that has failed: {} if it is worth another run(), because what was in the way is gone (an image
   // that has been fetched, a container that a crashed keeper left). Otherwise nothing is left behind.
   Result<void> recover(const Said& said, Deadline deadline);
@@ -39,6 +41,7 @@ class Container {
 
  private:
   std::string image() const;
+  Result<void> bring_guest() const;
   Result<bool> is_ours(Deadline deadline) const;
   Result<std::string> differs(const std::string& inspected, Deadline deadline) const;
 

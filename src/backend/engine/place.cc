@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,6 +83,31 @@ Result<void> EnginePlace::begin(Deadline deadline) {
 EnginePlace::~EnginePlace() { [[maybe_unused]] const auto ended = end(Deadline::after(10s)); }
 
 Result<Channel> EnginePlace::connect(Deadline deadline) {
+  return container_.way() == Way::direct ? connect_directly(deadline) : connect_by_relay(deadline);
+}
+
+// One long-lived `exec`, whose ends are the channel.
+Result<Channel> EnginePlace::connect_by_relay(Deadline deadline) {
+  while (run_) COVE_CHECK(run_ended(deadline));
+  const bool again = relay_.has_value();
+  relay_.reset();
+  if (!guest_ || again) {
+    COVE_TRY(const pid_t first, container_.first_process(call_deadline()));
+    if (first <= 0) return fail(Errc::not_found, "container " + container_.name() + " does not run any more");
+    if (!guest_ && container_.way() == Way::relayed) guest_ = os::open_pidfd(first);
+  }
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno("make the guest's channel");
+  UniqueFd ours(ends[0]), theirs(ends[1]);
+  COVE_TRY(relay_, container_.relay(theirs.get()));
+  Channel channel;
+  channel.out.reset(fcntl(ours.get(), F_DUPFD_CLOEXEC, 0));
+  channel.in = std::move(ours);
+  if (!channel.out) return fail_errno("connect to the guest");
+  return channel;
+}
+
+Result<Channel> EnginePlace::connect_directly(Deadline deadline) {
   COVE_TRY(UniqueFd socket, wait_for_guest(deadline));
   COVE_CHECK(know_guest(socket.get()));
   // What was asked for must hold, and the engine says only at the end if it does not.
@@ -151,6 +177,7 @@ Result<void> EnginePlace::destroy(Deadline deadline) { return end(deadline); }
 // word, or the guest is killed from here: also while no engine answers nothing goes on running.
 Result<void> EnginePlace::end(Deadline deadline) {
   if (over_) return {};
+  relay_.reset();
   if (guest_) {
     pollfd gone{guest_.get(), POLLIN, 0};
     if (poll(&gone, 1, std::min(deadline.poll_timeout(), 1000)) == 0) os::signal_by_handle(guest_.get(), SIGKILL);

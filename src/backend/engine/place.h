@@ -18,6 +18,10 @@ class EnginePlace final : public Place {
   ~EnginePlace() override;
 
   Result<Channel> connect(Deadline deadline) override;
+  // A socket of ours breaks only with one of its ends; what lies between a relay and its container may come back.
+  std::chrono::milliseconds reconnect_within() const override {
+    return std::chrono::seconds(container_.way() == Way::direct ? 2 : 30);
+  }
   void settle(SandboxSpec& spec) const override;
   int gone_fd() const override { return guest_.get(); }
   Ended ended() override;
@@ -29,6 +33,8 @@ class EnginePlace final : public Place {
   EnginePlace(Container container, SandboxSpec spec) : container_(std::move(container)), spec_(std::move(spec)) {}
   Result<void> begin(Deadline deadline);
   Result<UniqueFd> wait_for_guest(Deadline deadline);
+  Result<Channel> connect_directly(Deadline deadline);
+  Result<Channel> connect_by_relay(Deadline deadline);
   Result<void> run_ended(Deadline deadline);
   Result<void> know_guest(int socket);
   Result<void> end(Deadline deadline);
@@ -37,7 +43,8 @@ class EnginePlace final : public Place {
   SandboxSpec spec_;
   Door door_;
   std::optional<Call> run_;  // the engine's call that makes it, while nobody has waited for its end
-  UniqueFd guest_;           // its pidfd
+  std::optional<os::Child> relay_;
+  UniqueFd guest_;  // a pidfd: of the guest, or of what the container began with; none where it runs elsewhere
   std::string memory_group_;
   std::vector<std::string> notes_;
   bool over_ = false;

@@ -138,11 +138,7 @@ Program::Program(std::string kind, std::string path, const std::vector<std::stri
 
 std::string Program::value(std::string_view variable) const { return os::find_env(env_, variable); }
 
-Result<Call> Program::begin(const std::vector<std::string>& args) const {
-  COVE_TRY(UniqueFd out, memory_file());
-  COVE_TRY(UniqueFd err, memory_file());
-  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return fail_errno("open /dev/null");
+os::ExecSpec Program::spec(const std::vector<std::string>& args) const {
   os::ExecSpec exec;
   exec.program = path_;
   exec.argv = {path_};
@@ -150,6 +146,23 @@ Result<Call> Program::begin(const std::vector<std::string>& args) const {
   exec.env = env_;
   exec.cwd = "/";
   exec.new_session = true;
+  return exec;
+}
+
+Result<os::Child> Program::attach(const std::vector<std::string>& args, int socket) const {
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) return fail_errno("open /dev/null");
+  os::ExecSpec exec = spec(args);
+  exec.fds = {{socket, 0}, {socket, 1}, {null.get(), 2}};
+  return os::Child::spawn(exec);
+}
+
+Result<Call> Program::begin(const std::vector<std::string>& args) const {
+  COVE_TRY(UniqueFd out, memory_file());
+  COVE_TRY(UniqueFd err, memory_file());
+  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null) return fail_errno("open /dev/null");
+  os::ExecSpec exec = spec(args);
   exec.fds = {{null.get(), 0}, {out.get(), 1}, {err.get(), 2}};
   auto child = os::Child::spawn(exec);
   if (!child) return fail(std::move(child).error().because("run " + path_));

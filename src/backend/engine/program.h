@@ -52,11 +52,15 @@ class Program {
   std::string value(std::string_view variable) const;
 
   Result<Call> begin(const std::vector<std::string>& args) const;
+  // With this socket as its stdin and stdout, and nobody to hear what it says otherwise.
+  Result<os::Child> attach(const std::vector<std::string>& args, int socket) const;
   Result<Said> run(const std::vector<std::string>& args, Deadline deadline) const;
   // What it said, without the last newline; an exit code other than 0 is an error that explains itself (explain.h).
   Result<std::string> ask(const std::vector<std::string>& args, Deadline deadline) const;
 
  private:
+  os::ExecSpec spec(const std::vector<std::string>& args) const;
+
   std::string kind_, path_;
   std::vector<std::string> env_, address_;
 };
