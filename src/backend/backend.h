@@ -74,6 +74,8 @@ class Place {
   virtual Result<void> rewind(const std::vector<std::string>& /*layers*/, Deadline) {
     return fail(Errc::unsupported, "this backend cannot go back: use --backend native");
   }
+  // After rewind() there is another guest, which connect() leads to and which knows nothing of the one before.
+  virtual bool rewinds_to_new_guest() const { return false; }
   // Ends every process inside and frees what the sandbox held. Idempotent, also after a failed start.
   // When it returns without error nothing of the sandbox runs or lies on disk any more.
   virtual Result<void> destroy(Deadline) = 0;

@@ -87,8 +87,7 @@ Result<void> Keeper::watch(int fd, std::uint64_t token, std::uint32_t events) {
 
 Result<void> Keeper::watch_guest() { return watch(guest_.in_fd(), guest_token, EPOLLIN); }
 
-Result<void> Keeper::greet(Deadline deadline) {
-  COVE_CHECK(commands_.remember());
+Result<void> Keeper::say_hello(Deadline deadline) {
   proto::KeeperHello hello;
   for (const auto& [key, value] : spec_.env) hello.env.push_back(key + "=" + value);
   hello.unsaved = spec_.env_names_forwarded;
@@ -127,6 +126,12 @@ Result<void> Keeper::greet(Deadline deadline) {
     return fail(Errc::protocol, "the guest speaks version " + std::to_string(hello_.version) + ", the keeper " +
                                     std::to_string(proto::kVersion) + ": install both from one release");
   }
+  return {};
+}
+
+Result<void> Keeper::greet(Deadline deadline) {
+  COVE_CHECK(commands_.remember());
+  COVE_CHECK(say_hello(deadline));
   if (!spec_.from.empty()) {
     COVE_TRY(const auto saved, record::find_snapshot(spec_.from));
     give_sessions(saved.sessions);
@@ -139,6 +144,18 @@ Result<void> Keeper::greet(Deadline deadline) {
     saved_sessions_[name] = std::hash<std::string>{}(state);
   }
   return guest_.flush();
+}
+
+// Descriptors of the old one have left the loop by being closed.
+Result<void> Keeper::meet_new_guest(Deadline deadline) {
+  commands_.lose_all("its sandbox went back to an earlier state");
+  guest_.close();
+  guest_watched_for_room_ = false;
+  COVE_TRY(Channel channel, place_->connect(deadline));
+  guest_ = GuestLink(std::move(channel));
+  COVE_CHECK(say_hello(deadline));
+  COVE_CHECK(watch_guest());
+  return watch(place_->gone_fd(), gone_token, EPOLLIN);
 }
 
 Result<void> Keeper::run() {

@@ -70,6 +70,8 @@ class Keeper final : public SessionHost {
 
   Result<void> watch(int fd, std::uint64_t token, std::uint32_t events);
   Result<void> watch_guest();
+  Result<void> say_hello(Deadline deadline);
+  Result<void> meet_new_guest(Deadline deadline);
   void dispatch(std::uint64_t token, std::uint32_t events);
   void accept_clients();
   void serve(std::uint64_t token, std::uint32_t events);

@@ -174,6 +174,38 @@ Result<void> Container::remove(Deadline deadline) const {
   }
 }
 
+Result<void> Container::commit(const std::string& layer, Deadline deadline) const {
+  COVE_CHECK(
+      program_.ask({"commit", "--pause=true", std::string("--change=LABEL ") + kLayerLabel + "=" + hash_text(home_),
+                    name_, layer_image(layer)},
+                   deadline));
+  return {};
+}
+
+Result<void> Container::has_image(Deadline deadline) const {
+  COVE_CHECK(program_.ask({"image", "inspect", "--format", "{{.Id}}", image()}, deadline));
+  return {};
+}
+
+Result<std::vector<std::string>> find_old_layers(const Program& program, const std::string& home, Deadline deadline) {
+  COVE_TRY(const std::string listed,
+           program.ask({"images", "--filter", std::string("label=") + kLayerLabel + "=" + hash_text(home), "--format",
+                        "{{.Repository}}:{{.Tag}}"},
+                       deadline));
+  std::vector<std::string> old;
+  for (const std::string& image : lines_of(listed)) {
+    const std::string id = image.substr(image.rfind(':') + 1);
+    if (image == layer_image(id) && !std::filesystem::exists(home + "/layers/" + id)) old.push_back(id);
+  }
+  return old;
+}
+
+Result<void> remove_layer(const Program& program, const std::string& id, Deadline deadline) {
+  const auto removed = program.ask({"rmi", "--force", layer_image(id)}, deadline);
+  if (removed || removed.error().code == Errc::not_found) return {};
+  return fail(removed.error());
+}
+
 Result<pid_t> Container::first_process(Deadline deadline) const {
   COVE_TRY(const std::string text,
            program_.ask({"container", "inspect", "--format", "{{.State.Pid}}", name_}, deadline));

@@ -16,7 +16,11 @@ class Container {
   // One that is there, to be removed.
   Container(Program program, std::string home, std::string sandbox);
 
+  // The same sandbox's, as another spec wants it.
+  Result<Container> of(const SandboxSpec& spec) const { return plan(spec, program_, facts_); }
+
   const std::string& name() const { return name_; }
+  const std::string& home() const { return home_; }
   const Program& program() const { return program_; }
   Way way() const { return way_; }
 
@@ -36,6 +40,9 @@ class Container {
   Result<void> stop(Deadline deadline) const;
   // Idempotent. When it returns without error the engine does not know it any more.
   Result<void> remove(Deadline deadline) const;
+  // Everything in it but its mounts becomes an image, while nothing in it runs for the moment.
+  Result<void> commit(const std::string& layer, Deadline deadline) const;
+  Result<void> has_image(Deadline deadline) const;
   // The process that is its first one, seen from this machine; 0: it does not run.
   Result<pid_t> first_process(Deadline deadline) const;
 
@@ -53,5 +60,9 @@ class Container {
   RunWords words_;
   bool fetched_ = false, cleared_ = false;
 };
+
+// Layers that are no more, but are images still, by their ids.
+Result<std::vector<std::string>> find_old_layers(const Program& program, const std::string& home, Deadline deadline);
+Result<void> remove_layer(const Program& program, const std::string& id, Deadline deadline);
 
 }  // namespace cove::engine

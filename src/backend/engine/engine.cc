@@ -16,9 +16,15 @@ Result<std::unique_ptr<Place>> EngineBackend::start(const SandboxSpec& spec, Dea
 }
 
 Result<void> EngineBackend::forget(const SandboxSpec& spec, Deadline) {
-  if (!has_mark(spec)) return {};
+  if (!has_mark(spec) && spec.layers.empty()) return {};
   COVE_TRY(const Program program, Program::find(kind_, spec.engine));
-  return Container(program, home_of(spec.directory), spec.name).remove(call_deadline());
+  const std::string home = home_of(spec.directory);
+  if (!spec.layers.empty()) {
+    COVE_TRY(const auto old, find_old_layers(program, home, call_deadline()));
+    for (const std::string& id : old) COVE_CHECK(remove_layer(program, id, call_deadline()));
+  }
+  if (!has_mark(spec)) return {};
+  return Container(program, home, spec.name).remove(call_deadline());
 }
 
 Probe EngineBackend::probe(Deadline deadline) {
@@ -34,8 +40,9 @@ Probe EngineBackend::probe(Deadline deadline) {
   probe.version = (facts->podman ? "podman " : "docker ") + facts->version;
   if (!facts->local) probe.version += ", elsewhere";
   if (facts->rootless) probe.version += ", rootless";
-  probe.capabilities = {"session",          "pty",     "files",    "forward", "volumes", "net:none",    "net:host",
-                        "net:full,private", "fs-read", "fs-write", "net",     "pid",     "image:engine"};
+  probe.capabilities = {"session",  "pty",      "files",    "forward",          "volumes",
+                        "net:none", "net:host", "snapshot", "net:full,private", "fs-read",
+                        "fs-write", "net",      "pid",      "image:engine"};
   if (facts->local) probe.capabilities.emplace_back("persistent");
   for (const auto& [name, enforced] :
        {std::pair<std::string, bool>{"memory", facts->memory}, {"cpus", facts->cpus}, {"pids", facts->pids}}) {
@@ -58,23 +65,25 @@ Result<std::vector<Leftover>> EngineBackend::leftovers(const std::string& home, 
                      "{{.Names}}"},
                     deadline);
     if (!listed) continue;  // an engine that does not run holds nothing that runs
-    for (std::size_t begin = 0; begin < listed->size();) {
-      const std::size_t end = std::min(listed->find('\n', begin), listed->size());
-      const std::string name = listed->substr(begin, end - begin);
-      begin = end + 1;
+    for (const std::string& name : lines_of(*listed)) {
       if (!name.starts_with(prefix)) continue;
       const std::string sandbox = name.substr(prefix.size());
       const bool kept = access((home + "/sandboxes/" + sandbox + "/" + kKeptOutside).c_str(), F_OK) == 0;
       if (!kept && !alive(sandbox)) found.push_back({"container", sandbox});
     }
+    const auto old = find_old_layers(program, home, deadline);
+    for (const std::string& id : old.value_or(std::vector<std::string>())) found.push_back({"image", id});
   }
   return found;
 }
 
 Result<void> EngineBackend::clear(const std::string& home, const Leftover& leftover, Deadline) {
-  if (leftover.kind != "container") return {};
-  for (const Program& program : used_engines(kind_, home))
-    COVE_CHECK(Container(program, home, leftover.name).remove(call_deadline()));
+  if (leftover.kind != "container" && leftover.kind != "image") return {};
+  for (const Program& program : used_engines(kind_, home)) {
+    const auto gone = leftover.kind == "image" ? remove_layer(program, leftover.name, call_deadline())
+                                               : Container(program, home, leftover.name).remove(call_deadline());
+    if (!gone && gone.error().code != Errc::disconnected) return gone;
+  }
   return {};
 }
 

@@ -23,6 +23,7 @@ std::string layer_image(const std::string& id);
 inline constexpr const char* kHomeLabel = "cove.home";        // hash of COVE_HOME
 inline constexpr const char* kSandboxLabel = "cove.sandbox";  // its name
 inline constexpr const char* kOwnerLabel = "cove.owner";      // who made it, by number
+inline constexpr const char* kLayerLabel = "cove.layer";      // on images: hash of COVE_HOME
 inline constexpr const char* kSpecLabel = "cove.spec";        // digest of what it was made as
 
 }  // namespace cove::engine

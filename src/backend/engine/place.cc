@@ -171,6 +171,40 @@ std::uint64_t EnginePlace::oom_kills() const {
   return 0;
 }
 
+Result<bool> EnginePlace::seal(const std::string& id, Deadline) {
+  if (spec_.persistent)
+    return fail(Errc::unsupported,
+                "the files of a persistent sandbox of this backend are kept outside its container (/workspace, /root) "
+                "and are in no image of it: snapshots are for sandboxes that are not persistent");
+  const std::string layer = container_.home() + "/layers/" + id;
+  COVE_CHECK(make_directory(container_.home() + "/layers"));
+  COVE_CHECK(make_directory(layer));
+  if (auto sealed = container_.commit(id, call_deadline()); !sealed) {
+    rmdir(layer.c_str());
+    return fail(std::move(sealed).error());
+  }
+  spec_.layers.push_back(id);
+  return true;
+}
+
+Result<void> EnginePlace::rewind(const std::vector<std::string>& layers, Deadline deadline) {
+  SandboxSpec back = spec_;
+  back.layers = layers;
+  COVE_TRY(Container next, container_.of(back));
+  COVE_CHECK(next.has_image(call_deadline()));
+  // From here on there is no way back to what was.
+  relay_.reset();
+  if (guest_) os::signal_by_handle(guest_.get(), SIGKILL);
+  guest_.reset();
+  auto gone = container_.remove(call_deadline());
+  if (!gone) return fail(Errc::internal, "its container could not be replaced: " + gone.error().message);
+  container_ = std::move(next);
+  spec_ = std::move(back);
+  if (auto begun = begin(deadline); !begun)
+    return fail(Errc::internal, "its container could not be made anew: " + begun.error().message);
+  return {};
+}
+
 Result<void> EnginePlace::destroy(Deadline deadline) { return end(deadline); }
 
 // The guest ends its commands in order when the channel has closed, and the container with it. The engine has the last

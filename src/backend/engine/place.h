@@ -27,6 +27,11 @@ class EnginePlace final : public Place {
   Ended ended() override;
   std::uint64_t oom_kills() const override;
   std::vector<std::string> notes() const override { return notes_; }
+  // A layer is an image of the engine's, of everything but what is mounted; a directory of ours stands for it.
+  Result<bool> seal(const std::string& id, Deadline deadline) override;
+  // Another container, of that image.
+  Result<void> rewind(const std::vector<std::string>& layers, Deadline deadline) override;
+  bool rewinds_to_new_guest() const override { return true; }
   Result<void> destroy(Deadline deadline) override;
 
  private:

@@ -92,6 +92,16 @@ std::string read_back(int file) {
 
 }  // namespace
 
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    if (end > begin) lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
 Deadline call_deadline() {
   const char* given = std::getenv("COVE_ENGINE_TIMEOUT");
   const long seconds = given != nullptr ? std::strtol(given, nullptr, 10) : 0;

@@ -18,6 +18,8 @@ struct Said {
 };
 inline constexpr std::size_t kMostSaid = std::size_t{4} << 20;
 
+std::vector<std::string> lines_of(const std::string& text);
+
 // How long an engine may take over a plain call: $COVE_ENGINE_TIMEOUT seconds, usually 60.
 Deadline call_deadline();
 
