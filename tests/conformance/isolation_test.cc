@@ -112,7 +112,7 @@ TEST_F(Contract, Case089_ADaemonThatIsDownIsToldWithAHintAndTheNextCallBeginsAne
     GTEST_SKIP() << "belongs to engines with a daemon: backend '" << backend_name() << "' has none";
   const Done down = run_cove({"create", "--backend", "docker", "n89"}, {"DOCKER_HOST=unix:///nowhere/docker.sock"});
   EXPECT_EQ(down.code, 125);
-  EXPECT_NE(down.err.find("disconnected"), std::string::npos) << down.err;
+  EXPECT_NE(down.err.find("does not answer"), std::string::npos) << down.err;
   EXPECT_NE(down.err.find("start it"), std::string::npos) << down.err;
   EXPECT_FALSE(fs::exists(home().path() + "/sandboxes/n89"));
   EXPECT_EQ(run_cove({"create", "--backend", "docker", "-e", home().mark(), "n89"}).code, 0);

@@ -8,58 +8,62 @@
 namespace cove::engines {
 namespace {
 
-Done create_with(const std::vector<std::string>& options, const std::vector<std::string>& env = {}) {
-  std::vector<std::string> args{"create", "--backend", backend_name()};
-  args.insert(args.end(), options.begin(), options.end());
-  args.emplace_back("bad-day");
-  return run_cove(args, env);
+void expect_refused(SandboxSpec spec, Errc code, const std::string& remedy) {
+  const auto made = Sandbox::create(spec, soon());
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, code) << made.error().text();
+  EXPECT_NE(made.error().message.find(remedy), std::string::npos) << made.error().text();
+  EXPECT_FALSE(std::filesystem::exists(home().path() + "/sandboxes/" + spec.name));
+  EXPECT_EQ(containers_of(spec.name), "");
 }
 
-void expect_refused(const Done& done, const std::string& code, const std::string& remedy) {
-  EXPECT_EQ(done.code, 125) << done.out << done.err;
-  EXPECT_NE(done.err.find(code + ":"), std::string::npos) << done.err;
-  EXPECT_NE(done.err.find(remedy), std::string::npos) << done.err;
-  EXPECT_FALSE(std::filesystem::exists(home().path() + "/sandboxes/bad-day"));
-  EXPECT_EQ(containers_of("bad-day"), "");
+SandboxSpec of_image(const std::string& image, const std::string& pull = "missing") {
+  SandboxSpec spec = make_spec();
+  spec.image = image;
+  spec.pull = pull;
+  return spec;
+}
+
+SandboxSpec by_engine(const std::string& engine) {
+  SandboxSpec spec = make_spec();
+  spec.engine = engine;
+  return spec;
+}
+
+// A program that is no engine, but does this.
+SandboxSpec by_script(const std::string& name, const std::string& script) {
+  const std::string path = home().make_directory(name) + "/engine";
+  std::ofstream(path) << "#!/bin/sh\n" + script + "\n";
+  std::filesystem::permissions(path, std::filesystem::perms(0755));
+  return by_engine(path);
 }
 
 TEST(BadDay, AnImageThatIsNotThere) {
-  expect_refused(create_with({"--image", "cove-test:nowhere", "--pull", "never"}), "not_found", "lists those that are");
+  expect_refused(of_image("cove-test:nowhere", "never"), Errc::not_found, "lists those that are");
 }
 
 TEST(BadDay, ARegistryThatDoesNotAnswer) {
-  expect_refused(create_with({"--image", "127.0.0.1:1/nothing:here"}), "disconnected", "");
+  expect_refused(of_image("127.0.0.1:1/nothing:here"), Errc::disconnected, "the registry cannot be reached");
 }
 
 TEST(BadDay, AnEngineThatIsNotInstalled) {
-  expect_refused(create_with({"--engine", "/nowhere/docker"}), "not_found", "--engine /nowhere/docker");
-  expect_refused(create_with({"--engine", "no-such-engine"}), "unsupported", "--engine PATH");
+  expect_refused(by_engine("/nowhere/docker"), Errc::not_found, "--engine /nowhere/docker");
+  expect_refused(by_engine("no-such-engine"), Errc::unsupported, "--engine PATH");
 }
 
 TEST(BadDay, AnEngineThatHangs) {
-  const std::string path = home().make_directory("hanging") + "/engine";
-  std::ofstream(path) << "#!/bin/sh\nexec sleep 1000\n";
-  std::filesystem::permissions(path, std::filesystem::perms(0755));
-  expect_refused(create_with({"--engine", path}, {"COVE_ENGINE_TIMEOUT=1"}), "timeout", "COVE_ENGINE_TIMEOUT");
+  setenv("COVE_ENGINE_TIMEOUT", "1", 1);
+  expect_refused(by_script("hanging", "exec sleep 1000"), Errc::timeout, "COVE_ENGINE_TIMEOUT");
+  unsetenv("COVE_ENGINE_TIMEOUT");
 }
 
 TEST(BadDay, AnEngineThatSaysNonsense) {
-  const std::string path = home().make_directory("nonsense") + "/engine";
-  std::ofstream(path) << "#!/bin/sh\necho '{\"x\": [[[1]]], \"host\": 3}'\n";
-  std::filesystem::permissions(path, std::filesystem::perms(0755));
-  expect_refused(create_with({"--engine", path}), "unsupported", "--engine PATH");
+  expect_refused(by_script("nonsense", "echo '{\"x\": [[[1]]], \"host\": 3}'"), Errc::unsupported, "--engine PATH");
 }
 
 TEST(BadDay, AnImageIsNeeded) {
-  expect_refused(create_with({"--image", "/"}), "unsupported", "--image");
-  const SandboxSpec without = [] {
-    SandboxSpec spec = make_spec();
-    spec.image.clear();
-    return spec;
-  }();
-  const auto made = Sandbox::create(without, soon());
-  ASSERT_FALSE(made);
-  EXPECT_NE(made.error().message.find("--image NAME"), std::string::npos) << made.error().text();
+  expect_refused(of_image("/"), Errc::unsupported, "--image");
+  expect_refused(of_image(""), Errc::invalid, "--image NAME");
 }
 
 TEST(BadDay, DockerIsPodman) {
@@ -70,7 +74,9 @@ TEST(BadDay, DockerIsPodman) {
 }
 
 TEST(BadDay, ARuntimeThatTheEngineDoesNotHave) {
-  expect_refused(create_with({"--runtime", "no-such-runtime"}), "unsupported", "--runtime");
+  SandboxSpec spec = make_spec();
+  spec.runtime = "no-such-runtime";
+  expect_refused(spec, Errc::unsupported, "--runtime");
 }
 
 }  // namespace

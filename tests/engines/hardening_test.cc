@@ -84,7 +84,7 @@ TEST(Limits, AreEnforcedAndTold) {
   EXPECT_EQ(said(sandbox, "cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null"), "40\n");
   EXPECT_NE(said(sandbox, "cat /sys/fs/cgroup/cpu/cpu.cfs_quota_us /sys/fs/cgroup/cpu.max 2>/dev/null").find("50000"),
             std::string::npos);
-  const auto ran = sandbox.run({.script = "head -c 200m /dev/zero | tail | wc -c"}, {}, soon());
+  const auto ran = sandbox.run({.script = "tail /dev/zero"}, {}, soon());
   ASSERT_TRUE(ran) << ran.error().text();
   EXPECT_EQ(ran->ending, Ending::oom) << ran->detail;
   EXPECT_EQ(said(sandbox, "echo on"), "on\n");

@@ -47,7 +47,9 @@ int main(int argc, char** argv) {
   if (const std::string why = cove::testing_helpers::engine_why_not(); !why.empty()) return std::puts(why.c_str()), 77;
   cove::testing_helpers::home();
   const int code = RUN_ALL_TESTS();
-  const std::string left = cove::testing_helpers::home().leftovers();
+  std::string left;
+  cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); },
+                                    std::chrono::seconds(10));
   if (!left.empty()) std::printf("left behind:\n%s", left.c_str());
   return left.empty() ? code : 1;
 }

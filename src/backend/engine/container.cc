@@ -97,7 +97,8 @@ Result<void> Container::recover(const Said& said, Deadline deadline) {
   if (why.code == Errc::conflict && !std::exchange(cleared_, true)) {
     COVE_TRY(const bool ours, is_ours(deadline));
     if (ours) return remove(deadline);
-    return fail(std::move(why));  // a stranger's: it stays
+    strangers_ = true;
+    return fail(std::move(why));
   }
   if (why.code == Errc::not_found && spec_.layers.empty() && spec_.pull != "never" && !std::exchange(fetched_, true)) {
     auto pulled = pull(deadline);
@@ -162,6 +163,7 @@ Result<void> Container::stop(Deadline deadline) const {
 
 // An engine that is removing it already, because it has ended, says so and does not wait.
 Result<void> Container::remove(Deadline deadline) const {
+  if (strangers_) return {};
   while (true) {
     COVE_TRY(const Said said, program_.run({"rm", "--force", "--volumes", name_}, deadline));
     const auto there = said.code == 0 ? program_.ask({"container", "inspect", "--format", "{{.Id}}", name_}, deadline)

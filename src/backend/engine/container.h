@@ -59,6 +59,7 @@ class Container {
   Way way_ = Way::direct;
   RunWords words_;
   bool fetched_ = false, cleared_ = false;
+  bool strangers_ = false;  // what bears our name is not ours: it stays
 };
 
 // Layers that are no more, but are images still, by their ids.

@@ -46,6 +46,7 @@ void Door::drain() const {
 }
 
 Result<UniqueFd> Door::try_connect() const {
+  if (!directory_) return UniqueFd();
   const UniqueFd handle(openat(directory_.get(), "socket", O_PATH | O_NOFOLLOW | O_CLOEXEC));
   if (!handle) return UniqueFd();
   struct stat info{};

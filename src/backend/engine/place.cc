@@ -207,12 +207,25 @@ Result<void> EnginePlace::rewind(const std::vector<std::string>& layers, Deadlin
 
 Result<void> EnginePlace::destroy(Deadline deadline) { return end(deadline); }
 
+// A guest that would wait for its keeper to come back is told by one who breaks the protocol that nobody will.
+void EnginePlace::dismiss() const {
+  const auto socket = door_.try_connect();
+  if (!socket || !*socket) return;
+  const std::array<char, 64> nonsense = [] {
+    std::array<char, 64> all{};
+    all.fill('\xff');
+    return all;
+  }();
+  [[maybe_unused]] const auto n = send(socket->get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+}
+
 // The guest ends its commands in order when the channel has closed, and the container with it. The engine has the last
 // word, or the guest is killed from here: also while no engine answers nothing goes on running.
 Result<void> EnginePlace::end(Deadline deadline) {
   if (over_) return {};
   relay_.reset();
   if (guest_) {
+    dismiss();
     pollfd gone{guest_.get(), POLLIN, 0};
     if (poll(&gone, 1, std::min(deadline.poll_timeout(), 1000)) == 0) os::signal_by_handle(guest_.get(), SIGKILL);
   }

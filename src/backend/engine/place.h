@@ -42,6 +42,7 @@ class EnginePlace final : public Place {
   Result<Channel> connect_by_relay(Deadline deadline);
   Result<void> run_ended(Deadline deadline);
   Result<void> know_guest(int socket);
+  void dismiss() const;
   Result<void> end(Deadline deadline);
 
   Container container_;
