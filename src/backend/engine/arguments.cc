@@ -100,6 +100,8 @@ std::vector<std::string> hardened(const SandboxSpec& spec, const Facts& facts) {
                                  "--tmpfs=/tmp:rw,exec,nosuid,nodev,size=536870912,mode=1777",
                                  "--tmpfs=/var/tmp:rw,noexec,nosuid,nodev,size=268435456,mode=1777",
                                  "--tmpfs=/run:rw,noexec,nosuid,nodev,size=67108864,mode=755",
+                                 "--cgroupns=private",
+                                 "--ulimit=core=0:0",
                                  "--log-driver=none",
                                  "--no-healthcheck"};
   for (const char* capability : kCapabilities) words.push_back(std::string("--cap-add=") + capability);

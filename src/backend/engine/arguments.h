@@ -10,6 +10,7 @@
 //   --pids-limit 256, or --pids                           a fork bomb ends at its own wall
 //   --tmpfs /tmp exec,nosuid 512 MB                       builds run programs there
 //   --tmpfs /var/tmp, /run noexec,nosuid                  nobody needs to
+//   --cgroupns private, --ulimit core=0                   it sees no group but its own, and leaves no dumps
 //   --init                                                somebody reaps
 //   --network none                                        unless --net says otherwise
 //   no --env                                              variables go over the channel: in no argument list, in no

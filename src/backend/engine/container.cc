@@ -122,7 +122,8 @@ Result<bool> Container::is_ours(Deadline deadline) const {
 
 // "" if it is what it was asked to be, otherwise what is different.
 Result<std::string> Container::differs(const std::string& inspected, Deadline deadline) const {
-  const Json about = Json::parse(inspected, nullptr, false);
+  Json about = Json::parse(inspected, nullptr, false);
+  if (about.is_array() && !about.empty()) about = Json(about[0]);  // podman's way
   const std::string digest =
       about.is_object() && about.contains(Json::json_pointer("/Config/Labels")) && about["Config"]["Labels"].is_object()
           ? about["Config"]["Labels"].value(kSpecLabel, "")

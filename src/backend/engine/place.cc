@@ -109,7 +109,7 @@ Result<Channel> EnginePlace::connect_by_relay(Deadline deadline) {
 
 Result<Channel> EnginePlace::connect_directly(Deadline deadline) {
   COVE_TRY(UniqueFd socket, wait_for_guest(deadline));
-  COVE_CHECK(know_guest(socket.get()));
+  know_guest(socket.get());
   // What was asked for must hold, and the engine says only at the end if it does not.
   if (run_ && has_limits(spec_)) COVE_CHECK(run_ended(deadline));
   Channel channel;
@@ -146,12 +146,11 @@ Result<void> EnginePlace::run_ended(Deadline deadline) {
   return {};
 }
 
-Result<void> EnginePlace::know_guest(int socket) {
+void EnginePlace::know_guest(int socket) {
   const pid_t pid = listener_of(socket);
-  if (pid > 0) guest_ = os::open_pidfd(pid);
-  if (!guest_) return fail(Errc::unsupported, "the container's processes cannot be seen from here");
+  if (pid <= 0) return;  // we are in a pid namespace that it is not in: then only its channel tells
+  guest_ = os::open_pidfd(pid);
   memory_group_ = memory_group(pid);
-  return {};
 }
 
 void EnginePlace::settle(SandboxSpec& spec) const { spec.inherits = true; }
@@ -161,7 +160,9 @@ Ended EnginePlace::ended() {
           (oom_kills() > 0 ? " (the sandbox ran out of memory)" : "")};
 }
 
+// Asked after each command: a moment to look after the engine's client, too, which has ended long ago.
 std::uint64_t EnginePlace::oom_kills() const {
+  if (run_ && run_->poll()) run_.reset();
   if (memory_group_.empty() || spec_.memory_bytes == 0) return 0;
   for (const char* file : {"/memory.events", "/memory.oom_control"}) {
     const std::string text = "\n" + os::read_text(memory_group_ + file);

@@ -41,14 +41,14 @@ class EnginePlace final : public Place {
   Result<Channel> connect_directly(Deadline deadline);
   Result<Channel> connect_by_relay(Deadline deadline);
   Result<void> run_ended(Deadline deadline);
-  Result<void> know_guest(int socket);
+  void know_guest(int socket);
   void dismiss() const;
   Result<void> end(Deadline deadline);
 
   Container container_;
   SandboxSpec spec_;
   Door door_;
-  std::optional<Call> run_;  // the engine's call that makes it, while nobody has waited for its end
+  mutable std::optional<Call> run_;  // the engine's call that makes it, while nobody has waited for its end
   std::optional<os::Child> relay_;
   UniqueFd guest_;  // a pidfd: of the guest, or of what the container began with; none where it runs elsewhere
   std::string memory_group_;
