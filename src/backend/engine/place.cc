@@ -110,8 +110,8 @@ Result<Channel> EnginePlace::connect_by_relay(Deadline deadline) {
 Result<Channel> EnginePlace::connect_directly(Deadline deadline) {
   COVE_TRY(UniqueFd socket, wait_for_guest(deadline));
   know_guest(socket.get());
-  // What was asked for must hold, and the engine says only at the end if it does not.
-  if (run_ && has_limits(spec_)) COVE_CHECK(run_ended(deadline));
+  // What was asked for must hold, and the engine says only at the end if it does not; nor is its client left a zombie.
+  if (run_) COVE_CHECK(run_ended(deadline));
   Channel channel;
   channel.out.reset(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   channel.in = std::move(socket);
@@ -119,7 +119,7 @@ Result<Channel> EnginePlace::connect_directly(Deadline deadline) {
   return channel;
 }
 
-// The guest may be there before the engine's own client has ended: nobody waits for that one then.
+// The guest may be there before the engine's own client has ended.
 Result<UniqueFd> EnginePlace::wait_for_guest(Deadline deadline) {
   Deadline patience = Deadline::never();
   while (true) {
@@ -160,9 +160,7 @@ Ended EnginePlace::ended() {
           (oom_kills() > 0 ? " (the sandbox ran out of memory)" : "")};
 }
 
-// Asked after each command: a moment to look after the engine's client, too, which has ended long ago.
 std::uint64_t EnginePlace::oom_kills() const {
-  if (run_ && run_->poll()) run_.reset();
   if (memory_group_.empty() || spec_.memory_bytes == 0) return 0;
   for (const char* file : {"/memory.events", "/memory.oom_control"}) {
     const std::string text = "\n" + os::read_text(memory_group_ + file);

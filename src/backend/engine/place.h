@@ -48,7 +48,7 @@ class EnginePlace final : public Place {
   Container container_;
   SandboxSpec spec_;
   Door door_;
-  mutable std::optional<Call> run_;  // the engine's call that makes it, while nobody has waited for its end
+  std::optional<Call> run_;  // the engine's call that makes it, while nobody has waited for its end
   std::optional<os::Child> relay_;
   UniqueFd guest_;  // a pidfd: of the guest, or of what the container began with; none where it runs elsewhere
   std::string memory_group_;

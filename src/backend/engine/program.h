@@ -26,8 +26,7 @@ Deadline call_deadline();
 // One call that runs. Destroying it kills the program, not what the engine is doing on its behalf.
 class [[nodiscard]] Call {
  public:
-  int pidfd() const { return child_.pidfd(); }       // readable when it has ended
-  bool poll() { return child_.poll().has_value(); }  // it has ended
+  int pidfd() const { return child_.pidfd(); }  // readable when it has ended
   // timeout: it hangs; it is killed.
   Result<Said> wait(Deadline deadline);
 
