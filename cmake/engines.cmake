@@ -23,7 +23,8 @@ endforeach()
 # cove_needs_engine(KIND TEST): in an environment where that engine answers and `make_spec()` means it.
 function(cove_needs_engine kind test)
   set(dir ${COVE_ENGINES_DIR}/${kind})
-  set(env COVE_TEST_BACKEND=${kind} COVE_TEST_ENGINE=${dir} COVE_IMAGE=cove-test:full)
+  set(env COVE_TEST_BACKEND=${kind} COVE_TEST_ENGINE=${dir} COVE_IMAGE=cove-test:full
+    COVE_TEST_BIG_BYTES=1000000000)
   if(kind STREQUAL docker)
     list(APPEND env DOCKER_HOST=unix://${dir}/docker.sock)
   else()
