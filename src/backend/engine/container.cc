@@ -35,7 +35,7 @@ void pause_for(std::chrono::milliseconds time) { poll(nullptr, 0, static_cast<in
 
 }  // namespace
 
-Container::Container(Program program, std::string home, std::string sandbox)
+Container::Container(Program program, std::string home, const std::string& sandbox)
     : program_(std::move(program)), home_(std::move(home)), name_(container_name(home_, sandbox)) {}
 
 Result<Container> Container::plan(const SandboxSpec& spec, const Program& program, const Facts& facts) {

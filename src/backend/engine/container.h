@@ -14,7 +14,7 @@ class Container {
  public:
   static Result<Container> plan(const SandboxSpec& spec, const Program& program, const Facts& facts);
   // One that is there, to be removed.
-  Container(Program program, std::string home, std::string sandbox);
+  Container(Program program, std::string home, const std::string& sandbox);
 
   // The same sandbox's, as another spec wants it.
   Result<Container> of(const SandboxSpec& spec) const { return plan(spec, program_, facts_); }
