@@ -25,6 +25,8 @@ std::vector<Row> native_idle_memory();
 std::vector<Row> pool(Effort effort);      // take one that is ready, and its first command
 std::vector<Row> thousand(Effort effort);  // a thousand idle sandboxes at once
 
+std::vector<Row> engines(Effort effort);  // docker and podman sandboxes beside exec and run
+
 std::vector<Row> layers(Effort effort);     // snapshot, fork, checkpoint, an image of many layers
 std::vector<Row> unpacking(Effort effort);  // a layer beside tar -x
 

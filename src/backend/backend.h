@@ -3,6 +3,7 @@
 // What makes places. A backend is a few hundred lines: make the place, bring the guest in, open the stream. Backends
 // stand in one written-out table (table.h); nothing registers itself.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -45,13 +46,18 @@ struct Leftover {
 class Place {
  public:
   virtual ~Place() = default;
-  // The stream to the guest; again after a disconnect where the place can.
+  // The stream to the guest; again after a disconnect where the place can. It may still be on its way when this
+  // returns: the guest's first word says that it is there. not_found: there is no guest any more, nor will there be.
   virtual Result<Channel> connect(Deadline) = 0;
+  // For how long a guest lives on without its channel, and for how long it is tried to reach it again. 0: not at all.
+  virtual std::chrono::milliseconds reconnect_within() const { return {}; }
   // Why its guest never ran, once the channel has ended without a word of it.
   virtual Result<void> started() { return {}; }
   // Puts what only the place knows into the spec that sessions get: a home and a temporary directory that are in it.
   virtual void settle(SandboxSpec&) const {}
-  // Readable (POLLIN) as soon as the place is gone.
+  // What whoever asked for the sandbox should know about how it came to be.
+  virtual std::vector<std::string> notes() const { return {}; }
+  // Readable (POLLIN) as soon as the place is gone; -1: only its channel tells.
   virtual int gone_fd() const = 0;
   // Valid once gone_fd is readable.
   virtual Ended ended() = 0;
@@ -68,6 +74,8 @@ class Place {
   virtual Result<void> rewind(const std::vector<std::string>& /*layers*/, Deadline) {
     return fail(Errc::unsupported, "this backend cannot go back: use --backend native");
   }
+  // After rewind() there is another guest, which connect() leads to and which knows nothing of the one before.
+  virtual bool rewinds_to_new_guest() const { return false; }
   // Ends every process inside and frees what the sandbox held. Idempotent, also after a failed start.
   // When it returns without error nothing of the sandbox runs or lies on disk any more.
   virtual Result<void> destroy(Deadline) = 0;
@@ -78,10 +86,15 @@ class Backend {
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
   virtual bool isolates() const { return true; }
+  // `auto` never means it.
+  virtual bool by_name_only() const { return false; }
   virtual Probe probe(Deadline) = 0;
   // Refuses, with the option's name, what it cannot honour. On error nothing is left behind. The place may still be on
   // its way when this returns: the guest's first word says that it is there, the channel's end that it will not be.
   virtual Result<std::unique_ptr<Place>> start(const SandboxSpec&, Deadline) = 0;
+  // What a sandbox that does not run any more keeps outside its directory is gone afterwards. Idempotent. A backend that
+  // keeps anything leaves the file kKeptOutside in the sandbox's directory, so that others know whom to ask.
+  virtual Result<void> forget(const SandboxSpec& /*spec*/, Deadline) { return {}; }
   // What crashed keepers of this COVE_HOME left outside its directory, and its end.
   using Alive = std::function<bool(const std::string& sandbox)>;
   virtual Result<std::vector<Leftover>> leftovers(const std::string& /*home*/, const Alive&, Deadline) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,8 @@ struct SandboxSpec {
   std::string backend = "auto";
   std::vector<std::string> require;  // what `auto` must find: see kRequirements
   std::string image, net, cwd;
+  std::string engine;                     // program of a container engine; "" is found
+  std::string runtime;                    // what an engine runs containers with; "" is its own choice
   std::vector<std::string> image_layers;  // of an image of the store: its diff ids, settled when the sandbox is made
   std::string user;                       // whom sessions run as; "" is root
   std::vector<std::string> command;       // what the image would run; never stored
@@ -37,8 +40,15 @@ struct SandboxSpec {
   bool owned = false;       // ends with its owner (lifetime pipe)
   bool checkpoint = false;  // each command that changes files gets a layer of its own
   std::string from;         // the snapshot whose sessions it begins with; never stored
+  bool inherits = false;    // the place brings variables and a directory of its own, below those here; never stored
   // Ready only when its first shell is, which is then kept until it is used; never stored.
   bool prepared = false;
 };
+
+// In a sandbox's directory: there is something elsewhere, too (Backend::forget).
+inline constexpr const char* kKeptOutside = "container";
+
+// Whether an engine applies what an image says (variables, directory, user), so that nobody here has to know it.
+inline bool has_engine(std::string_view backend) { return backend == "docker" || backend == "podman"; }
 
 }  // namespace cove

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/engine/engine.h"
 #include "backend/landlock/landlock.h"
 #include "backend/local/local.h"
 #include "backend/native/native.h"
@@ -10,9 +11,10 @@ namespace cove {
 
 std::vector<Backend*> all_backends() {
   static native::NativeBackend native;
+  static engine::EngineBackend docker("docker"), podman("podman");
   static landlock::LandlockBackend landlock;
   static local::LocalBackend local;
-  return {&native, &landlock, &local};
+  return {&native, &docker, &podman, &landlock, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {
@@ -30,6 +32,7 @@ namespace {
 std::string why_not(Backend& backend, const std::vector<std::string>& required, Deadline deadline) {
   if (!backend.isolates())
     return "it has no walls; use --backend " + std::string(backend.name()) + " if that is wanted";
+  if (backend.by_name_only()) return "it needs an image: name it with --backend " + std::string(backend.name());
   const Probe probe = backend.probe(deadline);
   if (!probe.usable) return probe.why_not;
   for (const std::string& wanted : required) {

@@ -20,10 +20,12 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   bool json = false;
   define(arguments, json);
   if (auto code = arguments.parse(std::move(words))) return *code;
+  int code = 0;
+  const auto layers = record::clear_layers();  // first, because images of an engine may stand for them
+  if (!layers) code = report(layers.error());
   const auto found = find_leftovers(Deadline::after(kLeftoverTime));
   if (!found) return report(found.error());
   std::vector<Leftover> cleared;
-  int code = 0;
   for (const Leftover& leftover : *found) {
     const auto done = clear_leftover(leftover, Deadline::after(kLeftoverTime));
     if (done)
@@ -31,8 +33,6 @@ int main(Arguments& arguments, std::vector<std::string> words) {
     else
       code = report(done.error());
   }
-  const auto layers = record::clear_layers();
-  if (!layers) code = report(layers.error());
   if (layers && *layers > 0) cleared.push_back({"layers", std::to_string(*layers)});
   show_leftovers(cleared, json);
   return code;

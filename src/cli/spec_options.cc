@@ -80,7 +80,8 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
     return fail(Errc::invalid, "--pull " + options.pull + ": there are missing, always and never");
   spec.pull = options.pull;
   COVE_TRY(auto image_env, settle_image(spec, PullOutput::shown));
-  if (spec.cwd.empty() && options.from.empty()) spec.cwd = spec.backend == "local" ? current_directory() : "/workspace";
+  if (spec.cwd.empty() && options.from.empty() && !has_engine(spec.backend))
+    spec.cwd = spec.backend == "local" ? current_directory() : "/workspace";
   COVE_CHECK(policy::fill_env(spec, {.image = std::move(image_env), .set = options.env, .forward = options.forward_env},
                               policy::host_env()));
   return spec;

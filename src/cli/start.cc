@@ -21,10 +21,12 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   int code = 0;
   for (const std::string& name : names) {
     const auto sandbox = Sandbox::restart(name);
-    if (sandbox)
-      print(sandbox->name() + "\n");
-    else
+    if (!sandbox) {
       code = report(sandbox.error());
+      continue;
+    }
+    if (!sandbox->notes().empty()) complain("sandbox " + name + ": " + sandbox->notes());
+    print(sandbox->name() + "\n");
   }
   return code;
 }

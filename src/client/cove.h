@@ -105,6 +105,8 @@ class Sandbox {
   ~Sandbox();  // of an owned sandbox: destroys it
 
   const std::string& name() const { return name_; }
+  // What create() or restart() has to tell besides: that a container had to be made anew. "" mostly.
+  const std::string& notes() const { return notes_; }
 
   Result<Outcome> run(const CommandSpec& command, const CommandIo& io, const Call& call = {});
   Result<Completed> sh(std::string script, const Call& call = {});  // default session, output collected
@@ -166,7 +168,7 @@ class Sandbox {
   Result<void> file(const proto::FileRequest& request, std::string_view in, std::string* out, const Call& call);
   Error explain(Error error, const std::string& id) const;
 
-  std::string name_;
+  std::string name_, notes_;
   UniqueFd lifetime_;  // the keeper of an owned sandbox ends when this closes
   struct Pool;
   std::unique_ptr<Pool> pool_;

@@ -128,14 +128,14 @@ Result<void> wait_ready(int socket, const StopEvent& stop, Deadline deadline) {
   return {};
 }
 
-Result<void> await_answer(int socket, const Call& call) {
+Result<std::string> await_answer(int socket, const Call& call) {
   const StopEvent stop(call.stop);
   proto::MessageReader reader;
   while (true) {
     COVE_TRY(const auto message, reader.next());
     if (message) {
-      COVE_CHECK(expect(*message, proto::ClientType::done));
-      return {};
+      COVE_TRY(const auto notes, expect(*message, proto::ClientType::done));
+      return std::string(notes);
     }
     COVE_CHECK(wait_ready(socket, stop, call.deadline));
     const std::span<char> space = reader.space();
@@ -158,7 +158,7 @@ std::string keeper_program() {
   return "cove";
 }
 
-Result<UniqueFd> start_keeper(const record::LaunchRequest& request, const Call& call) {
+Result<StartedKeeper> start_keeper(const record::LaunchRequest& request, const Call& call) {
   COVE_TRY(Pair socket, make_socket());
   Pair lifetime;
   if (request.spec.owned) COVE_CHECK(make_lifetime().map([&](Pair made) { lifetime = std::move(made); }));
@@ -175,8 +175,8 @@ Result<UniqueFd> start_keeper(const record::LaunchRequest& request, const Call& 
     return fail(std::move(spawned).error().because("start the keeper"));
   socket.theirs.reset();
   COVE_CHECK(send_request(socket.ours.get(), request));
-  COVE_CHECK(await_answer(socket.ours.get(), call));
-  return std::move(lifetime.ours);
+  COVE_TRY(std::string notes, await_answer(socket.ours.get(), call));
+  return StartedKeeper{std::move(lifetime.ours), std::move(notes)};
 }
 
 }  // namespace cove

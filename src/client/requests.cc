@@ -1,6 +1,10 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <thread>
 
 #include "client/json.h"
+#include "client/launch.h"
 #include "client/pool.h"
 #include "record/snapshots.h"
 
@@ -47,6 +51,12 @@ namespace {
 
 // Of a sandbox that has no keeper to do so.
 Result<void> remove_dead(record::Record& record, const record::Info& info) {
+  if (faccessat(record.directory(), kKeptOutside, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    record::LaunchRequest request{.restart = true, .spec = {}, .forget = true};
+    request.spec.name = record.name();
+    COVE_CHECK(start_keeper(request, {.deadline = Deadline::after(std::chrono::minutes(2)), .stop = {}}));
+    return {};
+  }
   COVE_CHECK(record.remove());
   if (!info.spec.layers.empty()) COVE_CHECK(record::clear_layers(info.spec.layers));
   return {};

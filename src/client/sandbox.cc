@@ -66,9 +66,10 @@ Result<Sandbox> Sandbox::restart(const std::string& name, const Call& call) {
 }
 
 Result<Sandbox> Sandbox::launch(const SandboxSpec& spec, bool restart, const Call& call) {
-  COVE_TRY(UniqueFd lifetime, start_keeper({.restart = restart, .spec = spec}, call));
+  COVE_TRY(StartedKeeper started, start_keeper({.restart = restart, .spec = spec}, call));
   COVE_TRY(Sandbox sandbox, open(spec.name));
-  sandbox.lifetime_ = std::move(lifetime);
+  sandbox.lifetime_ = std::move(started.lifetime);
+  sandbox.notes_ = std::move(started.notes);
   return sandbox;
 }
 
@@ -87,6 +88,7 @@ Sandbox::Sandbox(Sandbox&&) noexcept = default;
 
 Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {
   std::swap(name_, other.name_);
+  std::swap(notes_, other.notes_);
   std::swap(lifetime_, other.lifetime_);
   std::swap(pool_, other.pool_);
   return *this;

@@ -3,11 +3,13 @@
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 
 #include "guest/connect.h"
 #include "guest/files.h"
@@ -40,11 +42,19 @@ UniqueFd watch_children() {
 
 bool is_program(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 
+// What an image names, else /workspace, else where its user is at home.
+std::string own_directory() {
+  char path[4096];
+  if (getcwd(path, sizeof(path)) != nullptr && std::string_view(path) != "/") return path;
+  const char* home = getenv("HOME");
+  return access("/workspace", W_OK | X_OK) == 0 || home == nullptr ? "/workspace" : home;
+}
+
 }  // namespace
 
-Guest::Guest(UniqueFd in, UniqueFd out, UniqueFd listener)
+Guest::Guest(UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first_visit)
     : children_(watch_children()),
-      channel_(loop_, std::move(in), std::move(out), std::move(listener),
+      channel_(loop_, std::move(in), std::move(out), std::move(listener), first_visit,
                {.message = [this](const proto::Message& message) { return handle(message); },
                 .room =
                     [this] {
@@ -174,7 +184,8 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   trees_.cgroup = hello.cgroup;
   config_.unsaved = hello.unsaved;
   config_.env = hello.env;
-  config_.cwd = hello.cwd.empty() ? os::find_env(hello.env, "HOME") : hello.cwd;
+  if (hello.inherits) inherit();
+  config_.cwd = !hello.cwd.empty() ? hello.cwd : hello.inherits ? own_directory() : os::find_env(hello.env, "HOME");
   if (config_.cwd.empty()) config_.cwd = "/";
   config_.login = hello.login;
   become_default_user(hello.user);
@@ -186,6 +197,25 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   if (!hello_due_) channel_.send_hello(greeting());
   if (config_.dialect != nullptr) shell_used(session(""), {}, Session::Moment::command_ended);
   return {};
+}
+
+void Guest::inherit() {
+  const auto add = [&](std::string_view key, std::string_view entry) {
+    for (const std::string& known : config_.env) {
+      if (known.size() > key.size() && known.starts_with(key) && known[key.size()] == '=') return;
+    }
+    config_.env.emplace_back(entry);
+  };
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    if (const std::size_t equals = text.find('='); equals != std::string_view::npos) add(text.substr(0, equals), text);
+  }
+  add("PATH", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+  add("HOME", geteuid() == 0 ? "HOME=/root" : "HOME=/");
+  if (geteuid() == 0) add("USER", "USER=root");
+  add("SHELL", is_program("/bin/bash") ? "SHELL=/bin/bash" : "SHELL=/bin/sh");
+  add("LANG", "LANG=C.UTF-8");
+  mkdir("/workspace", 0755);  // where sessions start; not everybody may make it
 }
 
 // Of a sandbox that is asked to be prepared not before its first shell is ready, or has failed.

@@ -22,7 +22,7 @@ namespace cove::guest {
 class Guest : private Command::Host {
  public:
   // As Channel takes them.
-  Guest(UniqueFd in, UniqueFd out, UniqueFd listener);
+  Guest(UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first_visit);
   ~Guest() override;
   // Until the channel closes. The exit code of the program: 0, or 1 after a protocol error.
   int run();
@@ -46,6 +46,7 @@ class Guest : private Command::Host {
   Result<void> start_file(Command& command, const proto::Start& start);
   Result<void> start_connection(Command& command, const proto::Start& start);
   void answer_hello();
+  void inherit();
   void answer_states();
   void send_states(const std::string& only);
   Result<void> restore(const proto::SessionState& saved);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "backend/table.h"
 #include "base/log.h"
 #include "keeper/json.h"
 #include "keeper/keeper.h"
@@ -85,9 +86,11 @@ void Keeper::finish() {
   // A guest that broke its word gets no time to end its commands; what it leaves is ended from outside.
   const auto destroyed = place_->destroy(Deadline::after(fate_.orderly ? 10s : 1s));
   if (!destroyed) log_event("place.not_destroyed", {{"error", destroyed.error().message}});
+  if (destroyed && fate_.remove) forget_outside();
   const auto settled = settle_record();
   if (!spec_.layers.empty()) [[maybe_unused]]
     const auto cleared = record::clear_layers(spec_.layers);
+  if (!spec_.layers.empty()) forget_outside();
   for (ClientSession* waiter : stop_waiters_) {
     if (!destroyed)
       waiter->answer_error(destroyed.error());
@@ -99,6 +102,17 @@ void Keeper::finish() {
   flush_clients(Deadline::after(1s));
   log_event("sandbox.ended", {{"sandbox", record_.name()}, {"why", fate_.why}});
   record::sweep();
+}
+
+// What cannot be removed now is found by 'cove gc'.
+void Keeper::forget_outside() {
+  SandboxSpec spec = spec_;
+  const auto home = record::home();
+  const auto backend = find_backend(spec.backend);
+  if (!home || !backend) return;
+  spec.directory = *home + "/sandboxes/" + record_.name();
+  if (const auto forgotten = (*backend)->forget(spec, Deadline::after(10s)); !forgotten)
+    log_event("place.not_forgotten", {{"error", forgotten.error().message}});
 }
 
 Result<void> Keeper::settle_record() {

@@ -84,15 +84,19 @@ Result<void> Keeper::watch(int fd, std::uint64_t token, std::uint32_t events) {
   return {};
 }
 
-Result<void> Keeper::greet(Deadline deadline) {
-  COVE_CHECK(commands_.remember());
+Result<void> Keeper::watch_guest() { return watch(guest_.in_fd(), guest_token, EPOLLIN); }
+
+Result<void> Keeper::say_hello(Deadline deadline) {
   proto::KeeperHello hello;
   for (const auto& [key, value] : spec_.env) hello.env.push_back(key + "=" + value);
   hello.unsaved = spec_.env_names_forwarded;
   hello.cwd = spec_.cwd;
   hello.login = spec_.login;
-  hello.user = spec_.user;
+  hello.inherits = spec_.inherits;
+  if (!spec_.inherits) hello.user = spec_.user;  // otherwise the guest is that user
   hello.prepared = spec_.prepared;
+  hello.reconnect_ms = static_cast<std::uint32_t>(place_->reconnect_within().count());
+  if (hello.reconnect_ms > 0) guest_.keep_history();
   guest_.send(GuestType::hello, 0, hello);
   bool answered = false;
   const auto take_hello = [&](const proto::Message& message) -> Result<void> {
@@ -110,8 +114,7 @@ Result<void> Keeper::greet(Deadline deadline) {
     poll(fds.data(), fds.size(), deadline.poll_timeout());
     COVE_TRY(const auto read, guest_.receive(take_hello));
     if (read == GuestLink::Read::end) {
-      pollfd gone{place_->gone_fd(), POLLIN, 0};
-      const bool known = poll(&gone, 1, 1000) > 0;
+      const bool known = place_is_gone(1s);
       COVE_CHECK(place_->started());
       return fail(Errc::disconnected,
                   (known ? place_->ended().why : "the guest closed its channel") + " before it was ready");
@@ -122,6 +125,12 @@ Result<void> Keeper::greet(Deadline deadline) {
     return fail(Errc::protocol, "the guest speaks version " + std::to_string(hello_.version) + ", the keeper " +
                                     std::to_string(proto::kVersion) + ": install both from one release");
   }
+  return {};
+}
+
+Result<void> Keeper::greet(Deadline deadline) {
+  COVE_CHECK(commands_.remember());
+  COVE_CHECK(say_hello(deadline));
   if (!spec_.from.empty()) {
     COVE_TRY(const auto saved, record::find_snapshot(spec_.from));
     give_sessions(saved.sessions);
@@ -138,9 +147,21 @@ Result<void> Keeper::greet(Deadline deadline) {
   return guest_.flush();
 }
 
+// Descriptors of the old one have left the loop by being closed.
+Result<void> Keeper::meet_new_guest(Deadline deadline) {
+  commands_.lose_all("its sandbox went back to an earlier state");
+  guest_.close();
+  guest_watched_for_room_ = false;
+  COVE_TRY(Channel channel, place_->connect(deadline));
+  guest_ = GuestLink(std::move(channel));
+  COVE_CHECK(say_hello(deadline));
+  COVE_CHECK(watch_guest());
+  return watch(place_->gone_fd(), gone_token, EPOLLIN);
+}
+
 Result<void> Keeper::run() {
   COVE_CHECK(watch(listener_.get(), listener_token, EPOLLIN));
-  COVE_CHECK(watch(guest_.in_fd(), guest_token, EPOLLIN));
+  COVE_CHECK(watch_guest());
   COVE_CHECK(watch(place_->gone_fd(), gone_token, EPOLLIN));
   COVE_CHECK(watch(lifetime_.get(), lifetime_token, EPOLLIN));
   COVE_CHECK(watch(signals_.get(), signal_token, EPOLLIN));
@@ -153,6 +174,8 @@ Result<void> Keeper::run() {
     for (int i = 0; i < n && phase_ != Phase::over; ++i) dispatch(events[i].data.u64, events[i].events);
     if (phase_ == Phase::over) break;
     tick();
+    reconnect();
+    if (phase_ == Phase::over) break;
     flush_guest();
     pump_all();
     flush_guest();
@@ -298,6 +321,7 @@ void Keeper::save_session(const std::string& session, const std::string& state) 
 void Keeper::flush_guest() {
   if (phase_ == Phase::over) return;
   if (!guest_.flush()) return guest_gone();
+  if (!guest_.is_open()) return;
   if (guest_.blocked() == guest_watched_for_room_) return;
   guest_watched_for_room_ = guest_.blocked();
   if (guest_watched_for_room_) [[maybe_unused]]
@@ -310,10 +334,11 @@ void Keeper::flush_guest() {
 void Keeper::guest_gone() {
   while (phase_ != Phase::over) {
     const auto read = guest_.receive([this](const proto::Message& message) { return take(message); });
-    if (!read || *read != GuestLink::Read::some) break;
+    if (!read) return lose_guest("the guest broke the protocol: " + read.error().message);
+    if (*read != GuestLink::Read::some) break;
   }
-  pollfd gone{place_->gone_fd(), POLLIN, 0};
-  const bool known = poll(&gone, 1, 1000) > 0;
+  if (can_reconnect()) return lose_channel();
+  const bool known = place_is_gone(1s);
   lose_guest(known ? place_->ended().why : "the guest closed its channel");
 }
 
@@ -327,6 +352,7 @@ void Keeper::lose_guest(const std::string& why) {
 Deadline Keeper::next_deadline() const {
   Deadline next = earlier(commands_.next_deadline(), earlier(max_duration_, phase_deadline_));
   next = earlier(next, earlier(accept_again_, trim_at_));
+  next = earlier(next, next_reconnect());
   if (!to_pump_.empty()) return Deadline(Clock::time_point{});
   if (!to_pump_soon_.empty()) next = earlier(next, Deadline(to_pump_soon_.front().first));
   if (idle_since_ && spec_.idle_timeout_ms != 0 && phase_ == Phase::serving) {

@@ -142,6 +142,21 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
   return keeper;
 }
 
+Result<void> forget_outside(SandboxSpec spec) {
+  COVE_TRY(Backend * backend, find_backend(spec.backend));
+  COVE_TRY(const std::string home, record::home());
+  spec.directory = home + "/sandboxes/" + spec.name;
+  return backend->forget(spec, Deadline::after(60s));
+}
+
+// Of a sandbox that does not run and that nobody wants any more.
+Result<void> forget(const std::string& name) {
+  COVE_TRY(record::Record record, record::Record::lock(name));
+  COVE_TRY(const SandboxSpec spec, record.spec());
+  COVE_CHECK(forget_outside(spec));
+  return record.remove();
+}
+
 Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, UniqueFd lifetime) {
   SandboxSpec spec = request.spec;
   if (!request.restart && spec.backend == "auto") {
@@ -152,6 +167,8 @@ Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, Uniq
   COVE_TRY(record::Record record, take_record(request, spec));
   auto keeper = start_in(record, spec, std::move(lifetime));
   if (keeper) return keeper;
+  if (!request.restart) [[maybe_unused]]
+    const auto forgotten = forget_outside(spec);
   if (request.restart) [[maybe_unused]]
     const auto noted = record.write_status(record::Life::stopped, keeper.error().message);
   else [[maybe_unused]]
@@ -166,6 +183,15 @@ int keep() {
   daemonize();
   open_log();
   auto request = read_request(launch.get(), Deadline::after(10s));
+  if (request && request->forget) {
+    const auto forgotten = forget(request->spec.name);
+    if (forgotten)
+      answer(launch.get(), proto::ClientType::done, {});
+    else
+      answer(launch.get(), proto::ClientType::error,
+             proto::encode(proto::ErrorReply{forgotten.error().code, forgotten.error().message}));
+    return forgotten ? 0 : 1;
+  }
   UniqueFd lifetime(request && request->spec.owned ? record::kLifetimeFd : -1);
   auto keeper = request ? start(*request, std::move(lifetime)) : Result<std::unique_ptr<Keeper>>(fail(request.error()));
   if (!keeper) {
@@ -175,7 +201,9 @@ int keep() {
     return 1;
   }
   log_event("sandbox.started", {{"sandbox", request->spec.name}, {"pid", getpid()}});
-  answer(launch.get(), proto::ClientType::done, {});
+  std::string notes;
+  for (const std::string& note : (*keeper)->notes()) notes += (notes.empty() ? "" : "\n") + note;
+  answer(launch.get(), proto::ClientType::done, notes);
   launch.reset();
   request = fail(Errc::internal, "");  // the environment's values are not needed twice
   try {

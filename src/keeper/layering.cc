@@ -114,6 +114,12 @@ Result<void> Keeper::go_back(std::vector<std::string> layers, const record::Sess
     COVE_CHECK(record_.write_spec(spec_));
     return back;
   }
+  if (place_->rewinds_to_new_guest()) {
+    if (auto met = meet_new_guest(Deadline::after(60s)); !met) {
+      begin_end({"it could not go back: " + met.error().message, false, false}, 0);
+      return met;
+    }
+  }
   const std::vector<std::string> old = std::exchange(spec_.layers, std::move(next.layers));
   record::Sessions given;
   for (const auto& [name, state] : heard_) given[name] = "";

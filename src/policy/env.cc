@@ -35,6 +35,9 @@ Variables isolated_base(const HostEnv& host) {
           {"TZ", find(host, "TZ", "UTC")}};
 }
 
+// The rest is the image's, or the guest's to add.
+Variables engine_base(const HostEnv& host) { return {{"TERM", find(host, "TERM", "xterm-256color")}}; }
+
 // Bash passes exported functions in variables like BASH_FUNC_f%%: those names are the host's own, so they are kept.
 Variables local_base(const HostEnv& host) {
   Variables base;
@@ -95,7 +98,9 @@ bool is_variable_name(std::string_view name) {
 }
 
 Result<void> fill_env(SandboxSpec& spec, const EnvRequest& request, const HostEnv& host) {
-  Variables env = spec.backend == "local" ? local_base(host) : isolated_base(host);
+  Variables env = spec.backend == "local"    ? local_base(host)
+                  : has_engine(spec.backend) ? engine_base(host)
+                                             : isolated_base(host);
   for (const std::string& entry : request.image) {
     const std::size_t equals = entry.find('=');
     if (equals != std::string::npos && is_variable_name(entry.substr(0, equals)))

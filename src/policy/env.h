@@ -3,6 +3,7 @@
 // Which variables a sandbox sees. Called by the client, before a keeper is started; the result is SandboxSpec.env.
 //
 //   isolating backends   a small base (PATH, HOME, USER, LANG, TERM, TZ, SHELL), nothing of the host
+//   engines              TERM; the image's own, and what it lacks of the base, are added inside
 //   local                the host's environment without provider secrets and without our own COVE_* variables
 //   then, on both        what is forwarded, then what is set: the later wins
 

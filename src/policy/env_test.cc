@@ -45,10 +45,16 @@ TEST(EnvPolicy, LocalKeepsTheAwsChainAndTheSshAgent) {
 }
 
 TEST(EnvPolicy, IsolatingBackendsSeeOnlyTheBase) {
-  const SandboxSpec spec = filled("docker", {}, kHost);
+  const SandboxSpec spec = filled("native", {}, kHost);
   EXPECT_EQ(spec.env.size(), 7U);
   EXPECT_EQ(value_of(spec, "MY_TOOL"), "(none)");
   EXPECT_NE(value_of(spec, "PATH"), "/host/bin");
+}
+
+TEST(EnvPolicy, WhatAnImageSaysIsLeftToItsEngine) {
+  const SandboxSpec spec = filled("docker", {}, kHost);
+  EXPECT_EQ(spec.env.size(), 1U);
+  EXPECT_NE(value_of(spec, "TERM"), "(none)");
 }
 
 TEST(EnvPolicy, ASecretIsForwardedOnlyByItsName) {

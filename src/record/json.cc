@@ -95,6 +95,8 @@ std::string spec_to_json(const StoredSpec& stored) {
                         {"user", spec.user},
                         {"layers", spec.layers},
                         {"checkpoint", spec.checkpoint},
+                        {"engine", spec.engine},
+                        {"runtime", spec.runtime},
                         {"net", spec.net},
                         {"cwd", spec.cwd},
                         {"env", env_to_json(spec)},
@@ -130,6 +132,8 @@ Result<StoredSpec> spec_from_json(std::string_view text) {
   spec.layers = get_strings(json, "layers");
   spec.copies_began_ns = get<std::int64_t>(json, "copies_began_ns", 0);
   spec.checkpoint = get(json, "checkpoint", false);
+  spec.engine = get<std::string>(json, "engine", "");
+  spec.runtime = get<std::string>(json, "runtime", "");
   spec.net = get<std::string>(json, "net", "");
   spec.cwd = get<std::string>(json, "cwd", "");
   env_from_json(json.value("env", Json::array()), spec);

@@ -3,7 +3,7 @@
 // How a client starts a keeper: `cove keeper` with two descriptors and nothing in its arguments.
 //
 //   3  a socket: the client writes one message (type 0, the encoded LaunchRequest), the keeper answers with one
-//      ClientType::done when the sandbox is ready, or ClientType::error; then both close it
+//      ClientType::done (with what there is to know about it, as text) when the sandbox is ready, or ClientType::error; then both close it
 //   4  the lifetime pipe's read end, of an owned sandbox: end of file means that the owner is gone
 
 #include "backend/spec.h"
@@ -17,6 +17,7 @@ inline constexpr int kLifetimeFd = 4;
 struct LaunchRequest {
   bool restart = false;  // the sandbox exists (persistent, stopped): only spec.name and forwarded env are used
   SandboxSpec spec;
+  bool forget = false;  // ... and is to be no more: only spec.name is used
 };
 
 std::string encode(const LaunchRequest& request);

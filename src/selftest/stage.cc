@@ -47,6 +47,8 @@ SandboxSpec Stage::spec() const {
   SandboxSpec spec;
   spec.backend = base_.backend;
   spec.image = base_.image;
+  spec.engine = base_.engine;
+  spec.runtime = base_.runtime;
   spec.owned = true;
   spec.login = false;
   if (spec.backend == "local") spec.cwd = bait_.work();

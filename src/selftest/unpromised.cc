@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/spec.h"
+
 namespace cove::selftest {
 namespace {
 
@@ -38,13 +40,31 @@ constexpr std::array<Exception, 21> kLandlock{{
     {"host_terminal", "terminals of this user stay reachable"},
 }};
 
+constexpr std::string_view kUsers = "containers of an engine that does not map users share the host's";
+constexpr std::string_view kFilter = "the engine's own system call filter allows it";
+
+constexpr std::array<Exception, 7> kEngine{{
+    {"root_of_host", kUsers},
+    {"shared_user_namespace", kUsers},
+    {"io_uring", kFilter},
+    {"af_vsock", kFilter},
+    {"inject_keys", kFilter},
+    {"inject_keys_long", kFilter},
+    {"overwrite_first_process", "the engine's init is mounted read-only, which is not seen while it runs"},
+}};
+
+template <std::size_t N>
+std::string_view find(const std::array<Exception, N>& all, std::string_view attempt) {
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const Exception& exception) { return exception.attempt == attempt; });
+  return found == all.end() ? "" : found->why;
+}
+
 }  // namespace
 
 std::string_view unpromised(std::string_view backend, std::string_view attempt) {
-  if (backend != "landlock") return "";
-  const auto found = std::find_if(kLandlock.begin(), kLandlock.end(),
-                                  [&](const Exception& exception) { return exception.attempt == attempt; });
-  return found == kLandlock.end() ? "" : found->why;
+  if (backend == "landlock") return find(kLandlock, attempt);
+  return has_engine(backend) ? find(kEngine, attempt) : "";
 }
 
 }  // namespace cove::selftest

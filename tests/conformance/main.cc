@@ -40,6 +40,7 @@ int own(const char* mark) {
 int main(int argc, char** argv) {
   if (argc == 3 && std::strcmp(argv[1], "--owner") == 0) return own(argv[2]);
   ::testing::InitGoogleTest(&argc, argv);
+  if (const std::string why = testing_helpers::engine_why_not(); !why.empty()) return std::puts(why.c_str()), 77;
   auto* report = cove::conformance::make_report();  // opened with the rights that we still have
   testing_helpers::become_test_user();
   ::testing::AddGlobalTestEnvironment(new NothingLeft);

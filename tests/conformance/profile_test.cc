@@ -76,7 +76,8 @@ std::string exposed(const std::string& directory, const std::string& text) {
     if (!entry.is_regular_file() && !entry.is_directory()) continue;
     const auto mode = entry.status().permissions();
     const std::string path = entry.path().string();
-    const bool inside = path.find("/fs/") != std::string::npos || path.find("/images/") != std::string::npos;
+    const bool inside = path.find("/fs/") != std::string::npos || path.find("/images/") != std::string::npos ||
+                        path.ends_with("/channel");  // whoever the image's user is makes a socket there
     if (!inside && (mode & (fs::perms::group_all | fs::perms::others_all)) != fs::perms::none)
       found += entry.path().string() + " is not private\n";
     if (entry.is_regular_file() && testing_helpers::slurp(entry.path()).find(text) != std::string::npos) {

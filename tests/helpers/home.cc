@@ -112,6 +112,7 @@ SandboxSpec make_spec() {
   const std::string mark = home().mark();
   spec.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
   set_env(spec, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
+  if (has_engine(spec.backend)) spec.image = env_or("COVE_IMAGE", "");
   if (spec.backend != "local") {
     set_env(spec, "HOME", "/root");
     spec.cwd = "/workspace";
@@ -121,6 +122,11 @@ SandboxSpec make_spec() {
   set_env(spec, "TMPDIR", home().make_directory("tmp"));
   spec.cwd = home().make_directory("work");
   return spec;
+}
+
+std::string engine_why_not() {
+  const std::string directory = env_or("COVE_TEST_ENGINE", "");
+  return directory.empty() ? "" : slurp(directory + "/why-not");
 }
 
 std::string shown_inside(SandboxSpec& spec, const std::string& directory) {

@@ -39,6 +39,8 @@ void become_test_user();
 // A spec of a sandbox that ends with this process: fresh name, small environment with the mark, a home and a cwd of its
 // own where the backend shares our file system.
 SandboxSpec make_spec();
+// Why the engine that the tests need is not there; "" if it is, or if they need none.
+std::string engine_why_not();
 // Where this directory of ours is inside: a volume, where the backend does not share our file system.
 std::string shown_inside(SandboxSpec& spec, const std::string& directory);
 void set_env(SandboxSpec& spec, const std::string& name, const std::string& value);

@@ -103,6 +103,16 @@ Result<std::vector<Volume>> read_volumes(const std::vector<std::string>& given, 
   return volumes;
 }
 
+Result<std::vector<Volume>> parse_volumes(const std::vector<std::string>& given) {
+  std::vector<Volume> volumes;
+  for (const std::string& text : given) {
+    COVE_TRY(Volume volume, parse(text));
+    COVE_CHECK(check_target(text, volume));
+    volumes.push_back(std::move(volume));
+  }
+  return volumes;
+}
+
 Result<UniqueFd> clone_volume(const Volume& volume, int user_namespace) {
   const UniqueFd source(open_plainly(volume.source.c_str(), 0));
   if (!source) return fail_errno("open volume " + volume.source);

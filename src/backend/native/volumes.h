@@ -18,6 +18,9 @@ Result<std::vector<Volume>> read_volumes(const std::vector<std::string>& given, 
 // As sources and targets are written.
 std::string without_final_slash(std::string path);
 
+// Their form alone, for a machine that is not this one.
+Result<std::vector<Volume>> parse_volumes(const std::vector<std::string>& given);
+
 // As root: the source as a mount whose ids are those of the user namespace, so that files of the caller's are root's
 // inside. Not attached anywhere yet.
 Result<UniqueFd> clone_volume(const Volume& volume, int user_namespace);

@@ -1,0 +1,90 @@
+#include "backend/engine/engine.h"
+
+#include <unistd.h>
+
+#include "backend/engine/names.h"
+#include "backend/engine/place.h"
+#include "backend/guest_path.h"
+
+namespace cove::engine {
+
+Result<std::unique_ptr<Place>> EngineBackend::start(const SandboxSpec& spec, Deadline deadline) {
+  COVE_TRY(const Program program, Program::find(kind_, spec.engine));
+  COVE_TRY(const Facts facts, find_facts(program, home_of(spec.directory), call_deadline()));
+  COVE_TRY(Container container, Container::plan(spec, program, facts));
+  return EnginePlace::start(std::move(container), spec, deadline);
+}
+
+Result<void> EngineBackend::forget(const SandboxSpec& spec, Deadline) {
+  if (!has_mark(spec) && spec.layers.empty()) return {};
+  COVE_TRY(const Program program, Program::find(kind_, spec.engine));
+  const std::string home = home_of(spec.directory);
+  if (!spec.layers.empty()) {
+    COVE_TRY(const auto old, find_old_layers(program, home, call_deadline()));
+    for (const std::string& id : old) COVE_CHECK(remove_layer(program, id, call_deadline()));
+  }
+  if (!has_mark(spec)) return {};
+  return Container(program, home, spec.name).remove(call_deadline());
+}
+
+Probe EngineBackend::probe(Deadline deadline) {
+  Probe probe;
+  const auto guest = find_guest();
+  const char* wanted = std::getenv("COVE_ENGINE");
+  const auto program = Program::find(kind_, wanted != nullptr ? wanted : "");
+  const auto facts = program ? find_facts(*program, "", deadline) : Result<Facts>(fail(program.error()));
+  if (!guest) probe.why_not = guest.error().message;
+  if (!facts) probe.why_not = facts.error().message;
+  probe.usable = probe.why_not.empty();
+  if (!probe.usable) return probe;
+  probe.version = (facts->podman ? "podman " : "docker ") + facts->version;
+  if (!facts->local) probe.version += ", elsewhere";
+  if (facts->rootless) probe.version += ", rootless";
+  probe.capabilities = {"session",  "pty",      "files",    "forward",          "volumes",
+                        "net:none", "net:host", "snapshot", "net:full,private", "fs-read",
+                        "fs-write", "net",      "pid",      "image:engine"};
+  if (facts->local) probe.capabilities.emplace_back("persistent");
+  for (const auto& [name, enforced] :
+       {std::pair<std::string, bool>{"memory", facts->memory}, {"cpus", facts->cpus}, {"pids", facts->pids}}) {
+    if (enforced) probe.capabilities.push_back("limit:" + name + "=" + kind_);
+  }
+  if (facts->memory) probe.capabilities.emplace_back("memory");
+  for (const std::string& runtime : facts->runtimes) {
+    if (runtime == "runsc") probe.capabilities.emplace_back("runtime:runsc");
+  }
+  return probe;
+}
+
+// A stopped persistent sandbox keeps its container; its record says so.
+Result<std::vector<Leftover>> EngineBackend::leftovers(const std::string& home, const Alive& alive, Deadline deadline) {
+  std::vector<Leftover> found;
+  const std::string prefix = container_prefix(home);
+  for (const Program& program : used_engines(kind_, home)) {
+    const auto listed =
+        program.ask({"ps", "--all", "--filter", std::string("label=") + kHomeLabel + "=" + hash_text(home), "--format",
+                     "{{.Names}}"},
+                    deadline);
+    if (!listed) continue;  // an engine that does not run holds nothing that runs
+    for (const std::string& name : lines_of(*listed)) {
+      if (!name.starts_with(prefix)) continue;
+      const std::string sandbox = name.substr(prefix.size());
+      const bool kept = access((home + "/sandboxes/" + sandbox + "/" + kKeptOutside).c_str(), F_OK) == 0;
+      if (!kept && !alive(sandbox)) found.push_back({"container", sandbox});
+    }
+    const auto old = find_old_layers(program, home, deadline);
+    for (const std::string& id : old.value_or(std::vector<std::string>())) found.push_back({"image", id});
+  }
+  return found;
+}
+
+Result<void> EngineBackend::clear(const std::string& home, const Leftover& leftover, Deadline) {
+  if (leftover.kind != "container" && leftover.kind != "image") return {};
+  for (const Program& program : used_engines(kind_, home)) {
+    const auto gone = leftover.kind == "image" ? remove_layer(program, leftover.name, call_deadline())
+                                               : Container(program, home, leftover.name).remove(call_deadline());
+    if (!gone && gone.error().code != Errc::disconnected) return gone;
+  }
+  return {};
+}
+
+}  // namespace cove::engine
