@@ -18,9 +18,12 @@ bool is_allowed(int socket) {
 
 }  // namespace
 
-Channel::Channel(Loop& loop, UniqueFd in, UniqueFd out, UniqueFd listener, Events events)
+Channel::Channel(Loop& loop, UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first_visit, Events events)
     : loop_(loop), listener_(std::move(listener)), events_(std::move(events)) {
-  if (listener_) loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
+  if (listener_) {
+    loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
+    give_up_ = loop_.after(first_visit, [this] { over_ = true; });
+  }
   if (in) open(std::move(in), std::move(out));
 }
 

@@ -20,8 +20,9 @@ class Channel {
     std::function<Result<void>(const proto::Message&)> message;  // an error ends the guest
     std::function<void()> room;                                  // was full, is not any more
   };
-  // An empty `out`: `in` is a socket for both directions. With a listener streams come from there.
-  Channel(Loop& loop, UniqueFd in, UniqueFd out, UniqueFd listener, Events events);
+  // An empty `out`: `in` is a socket for both directions. With a listener streams come from there, and without one in
+  // the time of `first_visit` nobody ever will.
+  Channel(Loop& loop, UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first_visit, Events events);
 
   ByteQueue& out() { return queue_; }
   bool is_full() const { return queue_.size() > kFullBytes || history_.size() > proto::kUnackedBytes; }

@@ -42,9 +42,9 @@ bool is_program(const std::string& path) { return access(path.c_str(), X_OK) == 
 
 }  // namespace
 
-Guest::Guest(UniqueFd in, UniqueFd out, UniqueFd listener)
+Guest::Guest(UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first_visit)
     : children_(watch_children()),
-      channel_(loop_, std::move(in), std::move(out), std::move(listener),
+      channel_(loop_, std::move(in), std::move(out), std::move(listener), first_visit,
                {.message = [this](const proto::Message& message) { return handle(message); },
                 .room =
                     [this] {

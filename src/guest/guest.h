@@ -22,7 +22,7 @@ namespace cove::guest {
 class Guest : private Command::Host {
  public:
   // As Channel takes them.
-  Guest(UniqueFd in, UniqueFd out, UniqueFd listener);
+  Guest(UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first_visit);
   ~Guest() override;
   // Until the channel closes. The exit code of the program: 0, or 1 after a protocol error.
   int run();

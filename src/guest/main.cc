@@ -6,9 +6,11 @@
 
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "guest/guest.h"
+#include "guest/relay.h"
 #include "os/exec.h"
 
 namespace {
@@ -45,19 +47,24 @@ extern "C" const char* __asan_default_options();
 extern "C" const char* __asan_default_options() { return "detect_leaks=0:quarantine_size_mb=8"; }
 #endif
 
-// cove-guest                 speaks proto/guest.h on descriptor 3
-// cove-guest --stdio         ... on 0 and 1
-// cove-guest --listen PATH   ... with whoever connects there, one after the other
+// cove-guest                           speaks proto/guest.h on descriptor 3
+// cove-guest --stdio                   ... on 0 and 1
+// cove-guest --listen PATH [SECONDS]   ... with whoever connects there, one after the other
+//                                      (ends when nobody has come in so many seconds: 60)
+// cove-guest --relay PATH              moves bytes between 0 and 1 and such a socket
 int main(int argc, char** argv) {
   // As the first process of a sandbox it is its commands' neighbour: its memory is none of their business.
   if (getpid() == 1) prctl(PR_SET_DUMPABLE, 0);
   cove::os::reset_signals();
   cove::os::disregard_signal(SIGPIPE);
   cove::os::disregard_signal(SIGHUP);
+  if (argc == 3 && std::strcmp(argv[1], "--relay") == 0) return cove::guest::relay(argv[2]);
   UniqueFd in, out, listener;
-  if (argc == 3 && std::strcmp(argv[1], "--listen") == 0) {
+  cove::Clock::duration first_visit = std::chrono::seconds(60);
+  if ((argc == 3 || argc == 4) && std::strcmp(argv[1], "--listen") == 0) {
     listener = listen_at(argv[2]);
     if (!listener) return 1;
+    if (argc == 4) first_visit = std::chrono::seconds(std::strtoul(argv[3], nullptr, 10));
   } else if (argc == 2 && std::strcmp(argv[1], "--stdio") == 0) {
     if (!has_another_end(0) || !has_another_end(1)) {
       dprintf(2, "cove-guest: --stdio needs a pipe or a socket on both sides\n");
@@ -68,6 +75,6 @@ int main(int argc, char** argv) {
   } else {
     in.reset(3);
   }
-  cove::guest::Guest guest(std::move(in), std::move(out), std::move(listener));
+  cove::guest::Guest guest(std::move(in), std::move(out), std::move(listener), first_visit);
   return guest.run();
 }

@@ -36,6 +36,13 @@ class FakeKeeper {
       if (::connect(socket_.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) == 0) break;
       usleep(2000);
     } while (!deadline.passed());
+    greet(resume, reconnect_ms);
+  }
+  void connect_by(UniqueFd socket, bool resume, std::uint32_t reconnect_ms) {
+    socket_ = std::move(socket);
+    greet(resume, reconnect_ms);
+  }
+  void greet(bool resume, std::uint32_t reconnect_ms) {
     reader_.restart();
     proto::KeeperHello hello;
     hello.env = {"PATH=/usr/bin:/bin", "HOME=/"};
@@ -189,6 +196,68 @@ TEST_F(Reconnect, AGuestThatWasNotToldToWaitEndsAtOnce) {
   ASSERT_TRUE(keeper.read_some(4096));
   keeper.cut();
   EXPECT_TRUE(guest_->wait(Deadline::after(10s)));
+}
+
+TEST_F(Reconnect, AGuestToWhichNobodyEverComesEnds) {
+  os::ExecSpec spec;
+  spec.argv = {COVE_TEST_GUEST, "--listen", directory_ + "/nobody", "1"};
+  auto child = os::Child::spawn(spec);
+  ASSERT_TRUE(child);
+  const auto status = child->wait(Deadline::after(10s));
+  ASSERT_TRUE(status);
+  EXPECT_EQ(status->code, 0);
+  EXPECT_FALSE(guest_->poll());  // the other one was given its minute
+}
+
+// The keeper's end of a relay, which is a guest of its own.
+struct Relay {
+  explicit Relay(const std::string& path) {
+    int ends[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    ours = UniqueFd(ends[0]);
+    const UniqueFd theirs(ends[1]);
+    os::ExecSpec spec;
+    spec.argv = {COVE_TEST_GUEST, "--relay", path};
+    spec.fds = {{theirs.get(), 0}, {theirs.get(), 1}, {2, 2}};
+    auto child = os::Child::spawn(spec);
+    if (child) process.emplace(std::move(*child));
+  }
+  UniqueFd ours;
+  std::optional<os::Child> process;
+};
+
+TEST_F(Reconnect, ThroughRelaysThatAreKilledNothingIsLostOrRepeated) {
+  FakeKeeper keeper(path());
+  std::optional<Relay> relay;
+  relay.emplace(path());
+  keeper.connect_by(std::move(relay->ours), false, 10'000);
+  keeper.start(1, "seq 1 20000");
+  for (std::size_t round = 0; !keeper.exited; ++round) {
+    ASSERT_LT(round, 200U);
+    while (keeper.hellos <= round) ASSERT_TRUE(keeper.read_some(7));
+    if (!keeper.read_some(1 + round * 4099)) FAIL() << "after " << keeper.output.size() << " bytes";
+    if (keeper.exited) break;
+    ASSERT_TRUE(relay->process->signal(SIGKILL));
+    relay.emplace(path());
+    keeper.connect_by(std::move(relay->ours), true, 10'000);
+  }
+  EXPECT_EQ(keeper.output, numbers(20000));
+}
+
+TEST_F(Reconnect, ARelayEndsWithEitherOfItsSides) {
+  Relay first(path());
+  FakeKeeper keeper(path());
+  keeper.connect_by(std::move(first.ours), false, 10'000);
+  keeper.start(1, "echo here");
+  while (!keeper.exited) ASSERT_TRUE(keeper.read_some(4096));
+  keeper.cut();
+  EXPECT_TRUE(first.process->wait(Deadline::after(10s)));
+  Relay second(path());
+  keeper.connect_by(std::move(second.ours), true, 10'000);
+  while (keeper.hellos < 2) ASSERT_TRUE(keeper.read_some(4096));
+  ASSERT_TRUE(guest_->signal(SIGKILL));
+  EXPECT_TRUE(second.process->wait(Deadline::after(10s)));
+  EXPECT_FALSE(keeper.read_some(4096));
 }
 
 }  // namespace
