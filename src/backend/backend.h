@@ -3,6 +3,7 @@
 // What makes places. A backend is a few hundred lines: make the place, bring the guest in, open the stream. Backends
 // stand in one written-out table (table.h); nothing registers itself.
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -45,13 +46,16 @@ struct Leftover {
 class Place {
  public:
   virtual ~Place() = default;
-  // The stream to the guest; again after a disconnect where the place can.
+  // The stream to the guest; again after a disconnect where the place can. It may still be on its way when this
+  // returns: the guest's first word says that it is there. not_found: there is no guest any more, nor will there be.
   virtual Result<Channel> connect(Deadline) = 0;
+  // For how long a guest lives on without its channel, and for how long it is tried to reach it again. 0: not at all.
+  virtual std::chrono::milliseconds reconnect_within() const { return {}; }
   // Why its guest never ran, once the channel has ended without a word of it.
   virtual Result<void> started() { return {}; }
   // Puts what only the place knows into the spec that sessions get: a home and a temporary directory that are in it.
   virtual void settle(SandboxSpec&) const {}
-  // Readable (POLLIN) as soon as the place is gone.
+  // Readable (POLLIN) as soon as the place is gone; -1: only its channel tells.
   virtual int gone_fd() const = 0;
   // Valid once gone_fd is readable.
   virtual Ended ended() = 0;

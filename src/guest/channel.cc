@@ -30,6 +30,7 @@ Channel::Channel(Loop& loop, UniqueFd in, UniqueFd out, UniqueFd listener, Clock
 void Channel::open(UniqueFd in, UniqueFd out) {
   in_ = std::move(in);
   out_ = std::move(out);
+  stream_start_ = reader_.consumed();
   for (const int fd : {in_.get(), out_fd()}) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
   loop_.watch(in_.get(), EPOLLIN, [this](std::uint32_t) { read(); });
 }
@@ -66,16 +67,21 @@ void Channel::read() {
   if (n <= 0) return lost();
   reader_.filled(static_cast<std::size_t>(n));
   while (in_) {
-    const std::uint64_t before = reader_.consumed();
     auto message = reader_.next();
-    if (message && !*message) return;
+    if (message && !*message) return tell_received();
     if (message && (*message)->type == static_cast<std::uint8_t>(proto::GuestType::hello)) {
-      hello_bytes_ += reader_.consumed() - before;
+      hello_bytes_ += reader_.consumed() - stream_start_;
     }
     if (message && events_.message(**message)) continue;
     over_ = broken_ = true;
     return;
   }
+}
+
+void Channel::tell_received() {
+  if (wait_ == Clock::duration::zero() || received() - told_ < proto::kAckBytes) return;
+  told_ = received();
+  proto::append_message(queue_, static_cast<std::uint8_t>(proto::GuestType::ack), 0, proto::encode(proto::Ack{told_}));
 }
 
 void Channel::flush() {
@@ -109,7 +115,8 @@ void Channel::watch_for_room(bool wanted) {
 
 void Channel::send_hello(const proto::GuestHello& hello) {
   ByteQueue first;
-  proto::append_message(first, static_cast<std::uint8_t>(proto::GuestType::hello), 0, proto::encode(hello));
+  proto::append_message(first, static_cast<std::uint8_t>(proto::GuestType::hello), proto::kHelloId,
+                        proto::encode(hello));
   uncounted_ = first.size();
   first.append(queue_.view());
   queue_ = std::move(first);
@@ -124,7 +131,7 @@ Result<void> Channel::resume(std::uint64_t received, proto::GuestHello answer) {
   history_ = ByteQueue();
   queue_ = std::move(again);
   in_step_ = true;
-  answer.received = reader_.consumed() - hello_bytes_;
+  answer.received = this->received();
   send_hello(answer);
   return {};
 }

@@ -44,6 +44,8 @@ class Channel {
   void read();
   int out_fd() const { return out_ ? out_.get() : in_.get(); }
   void watch_for_room(bool wanted);
+  std::uint64_t received() const { return reader_.consumed() - hello_bytes_; }
+  void tell_received();
 
   Loop& loop_;
   UniqueFd in_, out_, listener_;
@@ -51,8 +53,9 @@ class Channel {
   proto::MessageReader reader_;
   ByteQueue queue_;    // not sent yet
   ByteQueue history_;  // sent, not acknowledged; begins at history_start_
-  std::uint64_t history_start_ = 0, hello_bytes_ = 0;
-  std::size_t uncounted_ = 0;  // of the queue's front: a hello
+  std::uint64_t history_start_ = 0;
+  std::uint64_t stream_start_ = 0, hello_bytes_ = 0, told_ = 0;  // of what was received
+  std::size_t uncounted_ = 0;                                    // of the queue's front: a hello
   Clock::duration wait_{0};
   Loop::Timer give_up_ = 0;
   bool over_ = false, broken_ = false, watched_ = false;

@@ -85,6 +85,8 @@ Result<void> Keeper::watch(int fd, std::uint64_t token, std::uint32_t events) {
   return {};
 }
 
+Result<void> Keeper::watch_guest() { return watch(guest_.in_fd(), guest_token, EPOLLIN); }
+
 Result<void> Keeper::greet(Deadline deadline) {
   COVE_CHECK(commands_.remember());
   proto::KeeperHello hello;
@@ -94,6 +96,8 @@ Result<void> Keeper::greet(Deadline deadline) {
   hello.login = spec_.login;
   hello.user = spec_.user;
   hello.prepared = spec_.prepared;
+  hello.reconnect_ms = static_cast<std::uint32_t>(place_->reconnect_within().count());
+  if (hello.reconnect_ms > 0) guest_.keep_history();
   guest_.send(GuestType::hello, 0, hello);
   bool answered = false;
   const auto take_hello = [&](const proto::Message& message) -> Result<void> {
@@ -111,8 +115,7 @@ Result<void> Keeper::greet(Deadline deadline) {
     poll(fds.data(), fds.size(), deadline.poll_timeout());
     COVE_TRY(const auto read, guest_.receive(take_hello));
     if (read == GuestLink::Read::end) {
-      pollfd gone{place_->gone_fd(), POLLIN, 0};
-      const bool known = poll(&gone, 1, 1000) > 0;
+      const bool known = place_is_gone(1s);
       COVE_CHECK(place_->started());
       return fail(Errc::disconnected,
                   (known ? place_->ended().why : "the guest closed its channel") + " before it was ready");
@@ -139,7 +142,7 @@ Result<void> Keeper::greet(Deadline deadline) {
 
 Result<void> Keeper::run() {
   COVE_CHECK(watch(listener_.get(), listener_token, EPOLLIN));
-  COVE_CHECK(watch(guest_.in_fd(), guest_token, EPOLLIN));
+  COVE_CHECK(watch_guest());
   COVE_CHECK(watch(place_->gone_fd(), gone_token, EPOLLIN));
   COVE_CHECK(watch(lifetime_.get(), lifetime_token, EPOLLIN));
   COVE_CHECK(watch(signals_.get(), signal_token, EPOLLIN));
@@ -152,6 +155,8 @@ Result<void> Keeper::run() {
     for (int i = 0; i < n && phase_ != Phase::over; ++i) dispatch(events[i].data.u64, events[i].events);
     if (phase_ == Phase::over) break;
     tick();
+    reconnect();
+    if (phase_ == Phase::over) break;
     flush_guest();
     pump_all();
     flush_guest();
@@ -295,6 +300,7 @@ Result<void> Keeper::take_session(std::string_view payload) {
 void Keeper::flush_guest() {
   if (phase_ == Phase::over) return;
   if (!guest_.flush()) return guest_gone();
+  if (!guest_.is_open()) return;
   if (guest_.blocked() == guest_watched_for_room_) return;
   guest_watched_for_room_ = guest_.blocked();
   if (guest_watched_for_room_) [[maybe_unused]]
@@ -307,10 +313,11 @@ void Keeper::flush_guest() {
 void Keeper::guest_gone() {
   while (phase_ != Phase::over) {
     const auto read = guest_.receive([this](const proto::Message& message) { return take(message); });
-    if (!read || *read != GuestLink::Read::some) break;
+    if (!read) return lose_guest("the guest broke the protocol: " + read.error().message);
+    if (*read != GuestLink::Read::some) break;
   }
-  pollfd gone{place_->gone_fd(), POLLIN, 0};
-  const bool known = poll(&gone, 1, 1000) > 0;
+  if (can_reconnect()) return lose_channel();
+  const bool known = place_is_gone(1s);
   lose_guest(known ? place_->ended().why : "the guest closed its channel");
 }
 
@@ -324,6 +331,7 @@ void Keeper::lose_guest(const std::string& why) {
 Deadline Keeper::next_deadline() const {
   Deadline next = earlier(commands_.next_deadline(), earlier(max_duration_, phase_deadline_));
   next = earlier(next, earlier(accept_again_, trim_at_));
+  next = earlier(next, next_reconnect());
   if (!to_pump_.empty()) return Deadline(Clock::time_point{});
   if (!to_pump_soon_.empty()) next = earlier(next, Deadline(to_pump_soon_.front().first));
   if (idle_since_ && spec_.idle_timeout_ms != 0 && phase_ == Phase::serving) {

@@ -66,6 +66,7 @@ class Keeper final : public SessionHost {
   };
 
   Result<void> watch(int fd, std::uint64_t token, std::uint32_t events);
+  Result<void> watch_guest();
   void dispatch(std::uint64_t token, std::uint32_t events);
   void accept_clients();
   void serve(std::uint64_t token, std::uint32_t events);
@@ -79,6 +80,14 @@ class Keeper final : public SessionHost {
   void flush_guest();
   void guest_gone();
   void lose_guest(const std::string& why);
+
+  // reconnect.cc: a channel that broke while the place lives
+  bool place_is_gone(std::chrono::milliseconds wait) const;
+  bool can_reconnect() const;
+  void lose_channel();
+  void try_later(std::string why);
+  void reconnect();
+  Deadline next_reconnect() const;
 
   Deadline next_deadline() const;
   void tick();
@@ -129,6 +138,11 @@ class Keeper final : public SessionHost {
   std::vector<ClientSession*> to_pump_, stop_waiters_;
   std::deque<std::pair<Clock::time_point, std::uint64_t>> to_pump_soon_;
   bool guest_watched_for_room_ = false;
+
+  Deadline reconnect_until_ = Deadline::never();  // never: the channel is in order
+  Deadline reconnect_at_ = Deadline::never();
+  std::chrono::milliseconds reconnect_pause_{};
+  std::string why_not_connected_;
 
   Phase phase_ = Phase::serving;
   Fate fate_;

@@ -19,8 +19,9 @@
 //
 // A channel that breaks can be continued where the guest was told to wait (reconnect_ms): on the new one the keeper
 // says hello with `resume` and how many bytes it has had, the guest answers with how many it has had, and each goes on
-// from there. Bytes are those of whole frames in one direction, hellos not counted. The guest keeps what it sent until
-// the keeper acknowledges it (ack); without acks it stops sending after kUnackedBytes.
+// from there. Bytes are those of whole frames in one direction, hellos not counted: each stream begins with one. Each
+// side keeps what it sent until the other acknowledges it (ack), every kAckBytes or so; without acks the guest stops
+// sending after kUnackedBytes.
 //
 // `session_state` asks for and answers with what a session would need to live on in another guest; `restore_session`
 // gives it back; an empty state lets it begin anew. `files_moved`: the root is another one now, with the same files;
@@ -59,6 +60,9 @@ constexpr GuestType last(GuestType) { return GuestType::files_moved; }
 inline constexpr std::uint32_t kOutputWindow = 1U << 20;
 inline constexpr std::uint32_t kStdinWindow = 256U << 10;
 inline constexpr std::size_t kUnackedBytes = std::size_t{8} << 20;
+inline constexpr std::size_t kAckBytes = std::size_t{128} << 10;
+// The frame id of hellos: a stream can have been cut in the middle of a message with id 0.
+inline constexpr std::uint32_t kHelloId = 0xffff'ffff;
 
 struct KeeperHello {
   std::uint32_t version = kVersion;
