@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/gvisor/gvisor.h"
 #include "backend/landlock/landlock.h"
 #include "backend/local/local.h"
 #include "backend/native/native.h"
@@ -12,7 +13,8 @@ std::vector<Backend*> all_backends() {
   static native::NativeBackend native;
   static landlock::LandlockBackend landlock;
   static local::LocalBackend local;
-  return {&native, &landlock, &local};
+  static gvisor::GvisorBackend gvisor;
+  return {&native, &landlock, &gvisor, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {
