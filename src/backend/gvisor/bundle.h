@@ -18,8 +18,7 @@ inline constexpr const char* kSocketInside = "/cove/run/guest";
 
 struct BundleSpec {
   std::string hostname;
-  bool own_tmp = true;      // /tmp in the sandbox's memory; otherwise the root's
-  bool hide_statx = false;  // programs then fall back to what every gVisor knows
+  bool own_tmp = true;  // /tmp in the sandbox's memory; otherwise the root's
 };
 // config.json. noNewPrivileges, the native backend's capabilities, nothing of the host's but the root and the guest.
 std::string make_config(const BundleSpec& spec);

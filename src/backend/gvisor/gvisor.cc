@@ -148,8 +148,7 @@ Result<void> check(const SandboxSpec& spec) {
 
 bool is_below(const std::string& path, const std::string& directory) { return path.starts_with(directory + "/"); }
 
-Result<RunscPlan> make_plan(const SandboxSpec& spec, const os::Users& users, const Program& program,
-                            const RunscSpec& runsc) {
+Result<RunscPlan> make_plan(const SandboxSpec& spec, const os::Users& users, const RunscSpec& runsc) {
   RunscPlan plan;
   COVE_TRY(plan.guest, find_guest());
   COVE_TRY(plan.layers, native::make_layers(spec, users));
@@ -162,7 +161,7 @@ Result<RunscPlan> make_plan(const SandboxSpec& spec, const os::Users& users, con
   const bool own_tmp = std::none_of(plan.volumes.begin(), plan.volumes.end(), [](const native::Volume& volume) {
     return volume.target == "/tmp" || is_below(volume.target, "/tmp");
   });
-  plan.config = make_config({.hostname = spec.name, .own_tmp = own_tmp, .hide_statx = !program.knows_statx});
+  plan.config = make_config({.hostname = spec.name, .own_tmp = own_tmp});
   plan.line = run_line(runsc);
   return plan;
 }
@@ -175,7 +174,7 @@ Result<std::unique_ptr<Place>> GvisorBackend::start(const SandboxSpec& spec, Dea
   const os::Users users = os::find_users();
   const bool host = spec.net == "host";
   RunscSpec runsc{.id = make_id(), .platform = program.platform, .network = host ? "host" : "none", .log_fd = kLogFd};
-  COVE_TRY(RunscPlan plan, make_plan(spec, users, program, runsc));
+  COVE_TRY(RunscPlan plan, make_plan(spec, users, runsc));
   const os::Limits wanted{.memory_bytes = spec.memory_bytes, .cpus = spec.cpus, .pids = 0};
   COVE_TRY(os::LimitGroup limits, os::LimitGroup::make(os::group_name(native::home_of(spec), spec.name), wanted));
   COVE_TRY(Launched launched,
@@ -214,6 +213,7 @@ Probe GvisorBackend::probe(Deadline deadline) {
                         "image:oci",
                         "limit:disk=tmpfs",
                         "platform:" + program->platform};
+  if (program->knows_statx) probe.capabilities.emplace_back("statx");
   const os::LimitSupport& limits = os::probe_limits();
   if (!limits.memory.empty()) probe.capabilities.push_back("limit:memory=" + limits.memory);
   if (!limits.memory.empty()) probe.capabilities.emplace_back("memory");
