@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/apptainer/apptainer.h"
 #include "backend/gvisor/gvisor.h"
 #include "backend/landlock/landlock.h"
 #include "backend/local/local.h"
@@ -14,7 +15,8 @@ std::vector<Backend*> all_backends() {
   static landlock::LandlockBackend landlock;
   static local::LocalBackend local;
   static gvisor::GvisorBackend gvisor;
-  return {&native, &landlock, &gvisor, &local};
+  static apptainer::ApptainerBackend apptainer;
+  return {&native, &landlock, &gvisor, &apptainer, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {

@@ -87,6 +87,8 @@ Result<void> Keeper::watch(int fd, std::uint64_t token, std::uint32_t events) {
 
 Result<void> Keeper::watch_guest() { return watch(guest_.in_fd(), guest_token, EPOLLIN); }
 
+Result<void> Keeper::watch_gone() { return watch(place_->gone_fd(), gone_token, EPOLLIN); }
+
 Result<void> Keeper::greet(Deadline deadline) {
   COVE_CHECK(commands_.remember());
   proto::KeeperHello hello;
@@ -143,7 +145,7 @@ Result<void> Keeper::greet(Deadline deadline) {
 Result<void> Keeper::run() {
   COVE_CHECK(watch(listener_.get(), listener_token, EPOLLIN));
   COVE_CHECK(watch_guest());
-  COVE_CHECK(watch(place_->gone_fd(), gone_token, EPOLLIN));
+  COVE_CHECK(watch_gone());
   COVE_CHECK(watch(lifetime_.get(), lifetime_token, EPOLLIN));
   COVE_CHECK(watch(signals_.get(), signal_token, EPOLLIN));
   note_idleness();

@@ -67,6 +67,7 @@ class Keeper final : public SessionHost {
 
   Result<void> watch(int fd, std::uint64_t token, std::uint32_t events);
   Result<void> watch_guest();
+  Result<void> watch_gone();
   void dispatch(std::uint64_t token, std::uint32_t events);
   void accept_clients();
   void serve(std::uint64_t token, std::uint32_t events);
@@ -88,6 +89,11 @@ class Keeper final : public SessionHost {
   void try_later(std::string why);
   void reconnect();
   Deadline next_reconnect() const;
+  void connect_anew();
+
+  // pausing.cc
+  Result<void> pause();
+  Result<void> resume();
 
   Deadline next_deadline() const;
   void tick();
@@ -143,6 +149,7 @@ class Keeper final : public SessionHost {
   Deadline reconnect_at_ = Deadline::never();
   std::chrono::milliseconds reconnect_pause_{};
   std::string why_not_connected_;
+  bool paused_ = false;
 
   Phase phase_ = Phase::serving;
   Fate fate_;

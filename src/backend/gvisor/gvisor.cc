@@ -11,6 +11,7 @@
 
 #include "backend/guest_path.h"
 #include "backend/gvisor/bundle.h"
+#include "backend/gvisor/checkpoint.h"
 #include "backend/gvisor/inside.h"
 #include "backend/gvisor/launch.h"
 #include "backend/gvisor/program.h"
@@ -18,6 +19,7 @@
 #include "backend/native/volumes.h"
 #include "os/cgroup_layout.h"
 #include "os/descendants.h"
+#include "os/remove_tree.h"
 
 namespace cove::gvisor {
 namespace {
@@ -27,23 +29,17 @@ using namespace std::chrono_literals;
 constexpr auto kReconnect = 30s;
 constexpr auto kLook = 3ms;
 
-// Unique on this machine: two sandboxes of one network must not be taken for each other.
-std::string make_id() {
-  std::uint64_t random = 0;
-  [[maybe_unused]] const auto n = getrandom(&random, sizeof(random), 0);
-  char text[40];
-  std::snprintf(text, sizeof(text), "cove-%016llx", static_cast<unsigned long long>(random));
-  return text;
-}
-
 class GvisorPlace final : public Place {
  public:
-  GvisorPlace(Program program, RunscPlan plan, RunscSpec runsc, Launched launched, os::LimitGroup limits)
+  GvisorPlace(Program program, RunscPlan plan, RunscSpec runsc, Launched launched, os::LimitGroup limits,
+              const os::Users& users, std::string directory)
       : program_(std::move(program)),
         plan_(std::move(plan)),
         runsc_(std::move(runsc)),
         launched_(std::move(launched)),
-        limits_(std::move(limits)) {}
+        limits_(std::move(limits)),
+        users_(users),
+        directory_(std::move(directory)) {}
   ~GvisorPlace() override { [[maybe_unused]] const auto ended = end(); }
 
   Result<Channel> connect(Deadline deadline) override {
@@ -74,12 +70,29 @@ class GvisorPlace final : public Place {
   std::uint64_t oom_kills() const override { return limits_.oom_kills(); }
   Result<void> destroy(Deadline) override { return end(); }
 
+  // All of its memory becomes a file, and it ends; the files stay as they are.
+  Result<void> pause(Deadline deadline) override {
+    if (plan_.disk_bytes > 0)
+      return fail(Errc::unsupported, "the files of a sandbox with --disk are kept in memory and would be lost");
+    COVE_CHECK(check_restore(program_, plan_, users_, runsc_.network, directory_, deadline));
+    if (relay_) [[maybe_unused]]
+      const auto ended = relay_->wait(earlier(deadline, Deadline::after(5s)));  // it hears that the keeper is gone
+    relay_.reset();
+    return save(launched_, program_, runsc_, users_, memory(), deadline);
+  }
+  Result<void> resume(Deadline deadline) override {
+    runsc_.id = make_id();
+    COVE_TRY(launched_, restore(plan_, program_, runsc_, users_, &limits_, memory(), deadline));
+    runs_ = false;
+    COVE_CHECK(wait_until_it_runs(deadline));
+    return os::remove_tree_at(AT_FDCWD, memory());
+  }
+
  private:
+  std::string memory() const { return directory_ + "/memory"; }
   Result<void> wait_until_it_runs(Deadline deadline) {
-    const std::string state = "/proc/" + std::to_string(launched_.runsc.pid()) + "/root" + kState + "/" + runsc_.id +
-                              "_sandbox:" + runsc_.id + ".state";
     while (!runs_) {
-      runs_ = os::read_text(state).find("\"status\":\"running\"") != std::string::npos;
+      runs_ = is_running(launched_, runsc_);
       if (runs_) break;
       if (launched_.runsc.poll()) {
         COVE_CHECK(started());
@@ -127,6 +140,8 @@ class GvisorPlace final : public Place {
   RunscSpec runsc_;
   Launched launched_;
   os::LimitGroup limits_;
+  os::Users users_;
+  std::string directory_;  // the sandbox's own
   std::optional<os::Child> relay_;
   bool runs_ = false, over_ = false;
 };
@@ -181,7 +196,7 @@ Result<std::unique_ptr<Place>> GvisorBackend::start(const SandboxSpec& spec, Dea
            launch(plan, program.path, users, host ? Network::host : Network::own, &limits, deadline));
   runsc.log_fd = -1;  // was for the first one
   return std::make_unique<GvisorPlace>(std::move(program), std::move(plan), std::move(runsc), std::move(launched),
-                                       std::move(limits));
+                                       std::move(limits), users, spec.directory);
 }
 
 Probe GvisorBackend::probe(Deadline deadline) {
@@ -212,6 +227,7 @@ Probe GvisorBackend::probe(Deadline deadline) {
                         "image:directory",
                         "image:oci",
                         "limit:disk=tmpfs",
+                        "pause",
                         "platform:" + program->platform};
   if (program->knows_statx) probe.capabilities.emplace_back("statx");
   const os::LimitSupport& limits = os::probe_limits();

@@ -49,16 +49,10 @@ std::optional<Program> recall(const std::string& path) {
   for (const char* key : {"version", "platform"}) {
     if (!json.contains(key) || !json[key].is_string()) return std::nullopt;
   }
-  return Program{path, json["version"], json["platform"], json.value("knows_statx", Json(false)) == Json(true)};
-}
-
-void remember(const Program& program) {
-  const Json json{{"stamp", stamp_of(program.path)},
-                  {"version", program.version},
-                  {"platform", program.platform},
-                  {"knows_statx", program.knows_statx}};
-  if (const auto cache = open_cache()) [[maybe_unused]]
-    const auto written = record::write_file_at(cache->get(), kCache, json.dump());
+  Program program{.path = path, .version = json["version"], .platform = json["platform"]};
+  if (json.contains("restores")) program.restores = json["restores"] == Json(true);
+  program.knows_statx = json.value("knows_statx", Json(false)) == Json(true);
+  return program;
 }
 
 Result<std::string> read_version(const std::string& path, Deadline deadline) {
@@ -109,6 +103,16 @@ Result<void> try_program(const std::string& path, const std::string& platform, c
 }
 
 }  // namespace
+
+void remember(const Program& program) {
+  Json json{{"stamp", stamp_of(program.path)},
+            {"version", program.version},
+            {"platform", program.platform},
+            {"knows_statx", program.knows_statx}};
+  if (program.restores) json["restores"] = *program.restores;
+  if (const auto cache = open_cache()) [[maybe_unused]]
+    const auto written = record::write_file_at(cache->get(), kCache, json.dump());
+}
 
 Result<std::string> find_runsc() {
   std::string all;

@@ -80,6 +80,15 @@ class NativePlace final : public Place {
   }
   std::uint64_t oom_kills() const override { return limits_.oom_kills(); }
   Result<void> destroy(Deadline deadline) override { return end(deadline); }
+  // Twice: what was just being started when the first look was taken is found by the second.
+  Result<void> pause(Deadline) override {
+    for (int look = 0; look < 2; ++look) os::signal_descendants(guest_.pid(), SIGSTOP);
+    return {};
+  }
+  Result<void> resume(Deadline) override {
+    os::signal_descendants(guest_.pid(), SIGCONT);
+    return {};
+  }
 
   bool has_changes() const override {
     return spec_.disk_bytes > 0 || std::any_of(plan_.layers.begin(), plan_.layers.end(),
@@ -253,9 +262,9 @@ Probe NativeBackend::probe(Deadline) {
     return probe;
   }
   probe.usable = true;
-  probe.capabilities = {"session",         "pty",       "files",    "forward",         "persistent", "volumes",
-                        "net:none",        "net:host",  "fs-read",  "fs-write",        "net",        "pid",
-                        "image:directory", "image:oci", "snapshot", "limit:disk=tmpfs"};
+  probe.capabilities = {
+      "session",  "pty", "files", "forward",         "persistent", "volumes",  "net:none", "net:host",        "fs-read",
+      "fs-write", "net", "pid",   "image:directory", "image:oci",  "snapshot", "pause",    "limit:disk=tmpfs"};
   const os::LimitSupport& limits = os::probe_limits();
   for (const auto& [name, by] : {std::pair<std::string, std::string>{"memory", limits.memory},
                                  {"cpus", limits.cpus},
