@@ -130,9 +130,10 @@ std::vector<pid_t> descendants(pid_t root) {
   return all;
 }
 
+// The youngest first: where there are no subreapers (gVisor), the children of one that has died are nobody's of ours.
 void signal_descendants(pid_t root, int signal) {
   const std::vector<pid_t> family = everything_below(root);
-  for (const pid_t pid : family) signal_one(pid, root, family, signal);
+  for (auto pid = family.rbegin(); pid != family.rend(); ++pid) signal_one(*pid, root, family, signal);
 }
 
 void terminate_newcomers(pid_t root, std::set<Told>& told) {

@@ -73,6 +73,16 @@ std::string why_not_seen_by_host() {
   return why;
 }
 
+std::string why_orphans_are_lost() {
+  static const std::string why = [] {
+    const Ran ran = run(shared_sandbox(), {.script = "p=$(sh -c 'sleep 5 >/dev/null 2>&1 & echo $!'); "
+                                                     "grep -w PPid /proc/$p/status | tr -dc 0-9",
+                                           .session = "looker"});
+    return ran.output != "1" ? "" : "the kernel inside has no subreapers: an orphan is no command's any more";
+  }();
+  return why;
+}
+
 std::string why_no_ls() {
   static const std::string why = [] {
     const Ran ran = run(shared_sandbox(), {.script = "ls -d /", .session = "looker"});
