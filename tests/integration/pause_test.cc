@@ -60,7 +60,9 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   cove::testing_helpers::home();
   const int code = RUN_ALL_TESTS();
-  const std::string left = cove::testing_helpers::home().leftovers();
+  std::string left;
+  cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); },
+                                    std::chrono::seconds(10));
   if (!left.empty()) std::fprintf(stderr, "left: %s\n", left.c_str());
   return left.empty() ? code : 1;
 }
