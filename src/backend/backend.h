@@ -76,6 +76,13 @@ class Place {
   }
   // After rewind() there is another guest, which connect() leads to and which knows nothing of the one before.
   virtual bool rewinds_to_new_guest() const { return false; }
+  // Where the place can (capability "pause"): nothing inside runs from here to resume(), and then goes on where it was.
+  // A place that can be connected to again has no channel meanwhile, and gone_fd may be another one afterwards. After a
+  // pause that failed the place is as it was, or gone; after a resume that failed it is gone.
+  virtual Result<void> pause(Deadline) {
+    return fail(Errc::unsupported, "this backend cannot pause: use --backend gvisor or native");
+  }
+  virtual Result<void> resume(Deadline) { return {}; }
   // Ends every process inside and frees what the sandbox held. Idempotent, also after a failed start.
   // When it returns without error nothing of the sandbox runs or lies on disk any more.
   virtual Result<void> destroy(Deadline) = 0;

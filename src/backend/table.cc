@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "backend/apptainer/apptainer.h"
 #include "backend/engine/engine.h"
+#include "backend/gvisor/gvisor.h"
 #include "backend/landlock/landlock.h"
 #include "backend/local/local.h"
 #include "backend/native/native.h"
@@ -14,7 +16,9 @@ std::vector<Backend*> all_backends() {
   static engine::EngineBackend docker("docker"), podman("podman");
   static landlock::LandlockBackend landlock;
   static local::LocalBackend local;
-  return {&native, &docker, &podman, &landlock, &local};
+  static gvisor::GvisorBackend gvisor;
+  static apptainer::ApptainerBackend apptainer;
+  return {&native, &docker, &podman, &landlock, &gvisor, &apptainer, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {

@@ -30,7 +30,7 @@ const Command* find_command(std::string_view name);
 inline constexpr int kUsageError = 2, kOwnError = 125;
 
 extern const Command kApply, kAttach, kBisect, kCheckpoint, kCompletion, kCp, kCreate, kDiff, kDoctor, kExec, kFork,
-    kGc, kHistory, kImage, kInspect, kKeeper, kKill, kLogs, kLs, kPs, kRestore, kRm, kRun, kSelftest, kSh, kShell,
-    kSnapshot, kSnapshots, kStart, kStop, kUndo, kVersion;
+    kGc, kHistory, kImage, kInspect, kKeeper, kKill, kLogs, kLs, kPause, kPs, kRestore, kResume, kRm, kRun, kSelftest,
+    kSh, kShell, kSnapshot, kSnapshots, kStart, kStop, kUndo, kVersion;
 
 }  // namespace cove::cli

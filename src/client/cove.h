@@ -124,6 +124,9 @@ class Sandbox {
   Result<std::string> snapshot(const std::string& tag, const Call& call = {});  // JSON
   Result<void> restore(const std::string& tag, const Call& call = {});
   Result<void> checkpoint(bool on, const Call& call = {});
+  // Nothing inside runs, and nothing can be run, until resume(). unsupported: not by this backend, or not here.
+  Result<void> pause(const Call& call = {});
+  Result<void> resume(const Call& call = {});
   Result<void> undo(std::uint32_t count = 1, const Call& call = {});  // back to before the last `count` commands
   Result<std::string> history(const Call& call = {});                 // JSON
   // Copies that go their own ways from here: files by shared layers, sessions with their state. What runs is not

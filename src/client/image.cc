@@ -13,7 +13,8 @@ namespace cove {
 namespace {
 
 bool is_stored(const SandboxSpec& spec) {
-  return !spec.image.empty() && spec.image != "host" && !spec.image.starts_with('/') && spec.backend == "native";
+  return !spec.image.empty() && spec.image != "host" && !spec.image.starts_with('/') &&
+         (spec.backend == "native" || spec.backend == "gvisor");
 }
 
 // By the program that has what it takes. Its progress is for people; an error of its own says all there is to say.

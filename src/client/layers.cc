@@ -31,6 +31,16 @@ Result<void> Sandbox::undo(std::uint32_t count, const Call& call) {
   return {};
 }
 
+Result<void> Sandbox::pause(const Call& call) {
+  COVE_CHECK(layers({.verb = LayerVerb::pause}, call));
+  return {};
+}
+
+Result<void> Sandbox::resume(const Call& call) {
+  COVE_CHECK(layers({.verb = LayerVerb::resume}, call));
+  return {};
+}
+
 Result<std::string> Sandbox::history(const Call& call) { return layers({.verb = LayerVerb::history}, call); }
 
 Result<void> Sandbox::checkpoint(bool on, const Call& call) {

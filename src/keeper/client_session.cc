@@ -106,7 +106,7 @@ Result<void> ClientSession::take_request(ClientType type, std::string_view paylo
     }
     case ClientType::layers: {
       COVE_TRY(const auto request, proto::decode<proto::LayerRequest>(payload));
-      COVE_CHECK(host_.accepting());
+      if (request.verb != proto::LayerVerb::resume) COVE_CHECK(host_.accepting());
       state_ = State::waiting;
       host_.layers(*this, request);
       return {};

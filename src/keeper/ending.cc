@@ -19,6 +19,9 @@ constexpr std::uint32_t kMaxGraceMs = 60'000;
 }  // namespace
 
 Result<void> Keeper::accepting() const {
+  if (paused_ && phase_ == Phase::serving)
+    return fail(Errc::busy,
+                "sandbox " + record_.name() + " is paused: 'cove resume " + record_.name() + "' lets it go on");
   if (phase_ == Phase::serving) return {};
   return fail(Errc::disconnected, "sandbox " + record_.name() + " is going down: " + fate_.why);
 }

@@ -86,6 +86,8 @@ Result<void> Keeper::watch(int fd, std::uint64_t token, std::uint32_t events) {
 
 Result<void> Keeper::watch_guest() { return watch(guest_.in_fd(), guest_token, EPOLLIN); }
 
+Result<void> Keeper::watch_gone() { return watch(place_->gone_fd(), gone_token, EPOLLIN); }
+
 Result<void> Keeper::say_hello(Deadline deadline) {
   proto::KeeperHello hello;
   for (const auto& [key, value] : spec_.env) hello.env.push_back(key + "=" + value);
@@ -162,7 +164,7 @@ Result<void> Keeper::meet_new_guest(Deadline deadline) {
 Result<void> Keeper::run() {
   COVE_CHECK(watch(listener_.get(), listener_token, EPOLLIN));
   COVE_CHECK(watch_guest());
-  COVE_CHECK(watch(place_->gone_fd(), gone_token, EPOLLIN));
+  COVE_CHECK(watch_gone());
   COVE_CHECK(watch(lifetime_.get(), lifetime_token, EPOLLIN));
   COVE_CHECK(watch(signals_.get(), signal_token, EPOLLIN));
   note_idleness();

@@ -73,6 +73,7 @@ class Keeper final : public SessionHost {
   Result<void> watch_guest();
   Result<void> say_hello(Deadline deadline);
   Result<void> meet_new_guest(Deadline deadline);
+  Result<void> watch_gone();
   void dispatch(std::uint64_t token, std::uint32_t events);
   void accept_clients();
   void serve(std::uint64_t token, std::uint32_t events);
@@ -95,6 +96,11 @@ class Keeper final : public SessionHost {
   void try_later(std::string why);
   void reconnect();
   Deadline next_reconnect() const;
+  void connect_anew();
+
+  // pausing.cc
+  Result<void> pause();
+  Result<void> resume();
 
   Deadline next_deadline() const;
   void tick();
@@ -149,6 +155,7 @@ class Keeper final : public SessionHost {
   Deadline reconnect_at_ = Deadline::never();
   std::chrono::milliseconds reconnect_pause_{};
   std::string why_not_connected_;
+  bool paused_ = false;
 
   Phase phase_ = Phase::serving;
   Fate fate_;

@@ -27,6 +27,12 @@ void clear_in_background(const std::vector<std::string>& given_up) {
 
 void Keeper::layers(ClientSession& asking, const proto::LayerRequest& request) {
   if (request.verb == proto::LayerVerb::history) return asking.answer_json(history());
+  if (request.verb == proto::LayerVerb::pause || request.verb == proto::LayerVerb::resume) {
+    const auto done = request.verb == proto::LayerVerb::pause ? pause() : resume();
+    if (!done) return asking.answer_error(done.error());
+    return asking.answer_json(dump(Json{{"sandbox", record_.name()}, {"paused", paused_}}));
+  }
+  if (paused_) return asking.answer_error(accepting().error());
   layer_work_.push_back({asking.token, request});
   ask_sessions();
 }
@@ -65,6 +71,8 @@ Result<std::string> Keeper::do_request(const proto::LayerRequest& request) {
     case proto::LayerVerb::undo: return undo(request.count);
     case proto::LayerVerb::checkpoint: break;
     case proto::LayerVerb::history: return history();
+    case proto::LayerVerb::pause:
+    case proto::LayerVerb::resume: return fail(Errc::internal, "pause and resume wait for nobody");
   }
   // What was changed before is not the next command's doing.
   if (request.count > 0 && !spec_.checkpoint) COVE_CHECK(seal());

@@ -33,13 +33,16 @@ void Keeper::lose_channel() {
   guest_.close();
   if (reconnect_until_.is_never()) {
     log_event("guest.disconnected", {{"sandbox", record_.name()}});
-    reconnect_until_ = Deadline::after(place_->reconnect_within());
-    reconnect_pause_ = kFirstPause;
-    reconnect_at_ = Deadline::after(0ms);
-    why_not_connected_.clear();
-    return;
+    return connect_anew();
   }
   try_later("it ended before the guest answered");
+}
+
+void Keeper::connect_anew() {
+  reconnect_until_ = Deadline::after(place_->reconnect_within());
+  reconnect_pause_ = kFirstPause;
+  reconnect_at_ = Deadline::after(0ms);
+  why_not_connected_.clear();
 }
 
 void Keeper::try_later(std::string why) {

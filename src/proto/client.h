@@ -171,8 +171,10 @@ enum class LayerVerb : std::uint8_t {
   undo,        // as they were before the last `count` commands
   history,     // what undo knows
   checkpoint,  // from now on each command that changes files gets a layer of its own; `count` 0: no longer
+  pause,       // nothing of it runs until `resume`
+  resume,
 };
-constexpr LayerVerb last(LayerVerb) { return LayerVerb::checkpoint; }
+constexpr LayerVerb last(LayerVerb) { return LayerVerb::resume; }
 
 struct LayerRequest {
   LayerVerb verb = LayerVerb::history;

@@ -61,6 +61,36 @@ Sandbox& shared_sandbox() {
 
 void drop_shared_sandbox() { shared().reset(); }
 
+std::string why_not_seen_by_host() {
+  static const std::string why = [] {
+    const std::string nap = "7531." + std::to_string(getpid());
+    const auto id = shared_sandbox().start({.script = "exec sleep " + nap, .session = "looker"}, bounded({}));
+    const bool seen = eventually([&] { return !testing_helpers::processes_with_argument(nap).empty(); }, limit(5s));
+    if (id) [[maybe_unused]]
+      const auto ended = shared_sandbox().signal(*id, {.signal = 9}, bounded({}));
+    return seen ? "" : "what runs inside is no process of this kernel: the host cannot look for it";
+  }();
+  return why;
+}
+
+std::string why_orphans_are_lost() {
+  static const std::string why = [] {
+    const Ran ran = run(shared_sandbox(), {.script = "p=$(sh -c 'sleep 5 >/dev/null 2>&1 & echo $!'); "
+                                                     "grep -w PPid /proc/$p/status | tr -dc 0-9",
+                                           .session = "looker"});
+    return ran.output != "1" ? "" : "the kernel inside has no subreapers: an orphan is no command's any more";
+  }();
+  return why;
+}
+
+std::string why_no_ls() {
+  static const std::string why = [] {
+    const Ran ran = run(shared_sandbox(), {.script = "ls -d /", .session = "looker"});
+    return ran.code() == 0 ? "" : "the kernel inside does not know what today's ls asks of it: " + ran.output;
+  }();
+  return why;
+}
+
 std::string quoted(const std::string& text) {
   std::string word = "'";
   for (const char c : text) word += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -2,8 +2,12 @@
 
 // From clone to exec inside a new sandbox: an ordered list of steps, walked without allocating.
 
+#include <sys/types.h>
+
+#include <span>
 #include <string>
 
+#include "backend/native/mounts.h"
 #include "backend/native/plan.h"
 #include "base/error.h"
 
@@ -17,10 +21,26 @@ struct StepFailure {
   int detail;  // which layer or volume, -1 for none
 };
 
+struct Step {
+  const char* what;
+  bool (*act)(const Plan&, Scene&);  // false: errno
+  const char* remedy;                // "": none
+};
+
 // In the child. Ends in the guest; returns only after a failure that it has told.
 void enter(const Plan& plan);
+// The same with other steps, of which the last one does not return.
+void walk(const Plan& plan, std::span<const Step> steps);
 
-// In the keeper: the failure as a sentence with the way out.
+// In the keeper: the go, with the volumes' mounts.
+Result<void> let_go(int sync, const Plan& plan, pid_t child);
+// ... and a failure as a sentence with the way out.
 Error explain(const StepFailure& failure, const Plan& plan);
+Error explain(const StepFailure& failure, const Plan& plan, std::span<const Step> steps);
+
+// Steps that others share.
+bool await_keeper(const Plan& plan, Scene& scene);
+bool become_root(const Plan& plan, Scene& scene);
+bool die_with_keeper(const Plan& plan, Scene& scene);
 
 }  // namespace cove::native

@@ -15,8 +15,6 @@
 namespace cove::native {
 namespace {
 
-// In the sandbox's own mount namespace, where it hides nothing of anybody's. The new root is made in it.
-constexpr const char* kStage = "/tmp";
 constexpr unsigned long kPlain = MS_NOSUID | MS_NODEV;
 constexpr std::size_t kMostValue = 255;  // of one parameter of fsconfig
 

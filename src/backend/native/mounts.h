@@ -9,6 +9,9 @@
 
 namespace cove::native {
 
+// In the sandbox's own mount namespace, where it hides nothing of anybody's. The new root is made in it, as `root`.
+inline constexpr const char* kStage = "/tmp";
+
 // What the steps hand to each other.
 struct Scene {
   struct LayerFds {

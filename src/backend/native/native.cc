@@ -80,6 +80,15 @@ class NativePlace final : public Place {
   }
   std::uint64_t oom_kills() const override { return limits_.oom_kills(); }
   Result<void> destroy(Deadline deadline) override { return end(deadline); }
+  // Twice: what was just being started when the first look was taken is found by the second.
+  Result<void> pause(Deadline) override {
+    for (int look = 0; look < 2; ++look) os::signal_descendants(guest_.pid(), SIGSTOP);
+    return {};
+  }
+  Result<void> resume(Deadline) override {
+    os::signal_descendants(guest_.pid(), SIGCONT);
+    return {};
+  }
 
   bool has_changes() const override {
     return spec_.disk_bytes > 0 || std::any_of(plan_.layers.begin(), plan_.layers.end(),
@@ -183,39 +192,6 @@ Result<os::LimitGroup> make_limits(const SandboxSpec& spec, Plan& plan) {
   return os::LimitGroup::make(os::group_name(home_of(spec), spec.name), limits);
 }
 
-// The go, with the volumes' mounts.
-Result<void> let_go(int sync, const Plan& plan, pid_t child) {
-  std::vector<UniqueFd> trees;
-  if (plan.volumes_are_sent && !plan.volumes.empty()) {
-    const UniqueFd users(open(("/proc/" + std::to_string(child) + "/ns/user").c_str(), O_RDONLY | O_CLOEXEC));
-    if (!users) return fail_errno("open the sandbox's user namespace");
-    for (const Volume& volume : plan.volumes) {
-      COVE_TRY(UniqueFd tree, clone_volume(volume, users.get()));
-      trees.push_back(std::move(tree));
-    }
-  }
-  char byte = 'g';
-  iovec piece{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &piece;
-  message.msg_iovlen = 1;
-  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int) * kMostVolumes)> control{};
-  if (!trees.empty()) {
-    message.msg_control = control.data();
-    message.msg_controllen = CMSG_SPACE(sizeof(int) * trees.size());
-    cmsghdr* header = CMSG_FIRSTHDR(&message);
-    header->cmsg_level = SOL_SOCKET;
-    header->cmsg_type = SCM_RIGHTS;
-    header->cmsg_len = CMSG_LEN(sizeof(int) * trees.size());
-    for (std::size_t i = 0; i < trees.size(); ++i) {
-      const int fd = trees[i].get();
-      std::memcpy(CMSG_DATA(header) + i * sizeof(int), &fd, sizeof(int));
-    }
-  }
-  if (sendmsg(sync, &message, MSG_NOSIGNAL) != 1) return fail_errno("let the sandbox go on");
-  return {};
-}
-
 Failure refused_namespaces(const Error& error) {
   std::string why = "make new namespaces: " + error.message;
   if (access("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", F_OK) == 0)
@@ -286,9 +262,9 @@ Probe NativeBackend::probe(Deadline) {
     return probe;
   }
   probe.usable = true;
-  probe.capabilities = {"session",         "pty",       "files",    "forward",         "persistent", "volumes",
-                        "net:none",        "net:host",  "fs-read",  "fs-write",        "net",        "pid",
-                        "image:directory", "image:oci", "snapshot", "limit:disk=tmpfs"};
+  probe.capabilities = {
+      "session",  "pty", "files", "forward",         "persistent", "volumes",  "net:none", "net:host",        "fs-read",
+      "fs-write", "net", "pid",   "image:directory", "image:oci",  "snapshot", "pause",    "limit:disk=tmpfs"};
   const os::LimitSupport& limits = os::probe_limits();
   for (const auto& [name, by] : {std::pair<std::string, std::string>{"memory", limits.memory},
                                  {"cpus", limits.cpus},

@@ -1,0 +1,68 @@
+// A sandbox that is paused and goes on, on the backend that COVE_TEST_BACKEND names.
+
+#include <gtest/gtest.h>
+
+#include "client/cove.h"
+#include "helpers/home.h"
+#include "helpers/process.h"
+
+namespace cove {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace testing_helpers;
+
+class Pause : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto made = Sandbox::create(make_spec(), {});
+    ASSERT_TRUE(made) << made.error().text();
+    sandbox_.emplace(std::move(*made));
+    const auto id = sandbox_->start(
+        {.script = "i=0; while :; do i=$((i+1)); echo $$ $i >count.new; mv count.new count; sleep .05; done"}, {});
+    ASSERT_TRUE(id) << id.error().text();
+    id_ = *id;
+    ASSERT_TRUE(eventually([&] { return count().second > 3; }, 20s * slack()));
+  }
+  // The counter's process and how far it is.
+  std::pair<int, int> count() {
+    std::pair<int, int> now{0, 0};
+    const auto text = sandbox_->read_file("/workspace/count", {});
+    if (text) std::sscanf(text->c_str(), "%d %d", &now.first, &now.second);
+    return now;
+  }
+  std::optional<Sandbox> sandbox_;
+  std::string id_;
+};
+
+TEST_F(Pause, ACounterContinuesWhereItWas) {
+  const auto before = count();
+  const auto paused = sandbox_->pause();
+  if (!paused && paused.error().code == Errc::unsupported) GTEST_SKIP() << paused.error().message;
+  ASSERT_TRUE(paused) << paused.error().text();
+  const auto refused = sandbox_->start({.script = "true"}, {});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::busy);
+  EXPECT_NE(refused.error().message.find("cove resume"), std::string::npos) << refused.error().message;
+  const auto resumed = sandbox_->resume();
+  ASSERT_TRUE(resumed) << resumed.error().text();
+  ASSERT_TRUE(eventually([&] { return count().second > before.second + 3; }, 20s * slack()));
+  EXPECT_EQ(count().first, before.first);  // it is the same process, not a new one
+  // ... and the keeper still knows it.
+  ASSERT_TRUE(sandbox_->signal(id_, {.signal = 9}));
+  EXPECT_TRUE(sandbox_->resume());  // nothing to do
+}
+
+}  // namespace
+}  // namespace cove
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  cove::testing_helpers::home();
+  const int code = RUN_ALL_TESTS();
+  std::string left;
+  cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); },
+                                    std::chrono::seconds(10));
+  if (!left.empty()) std::fprintf(stderr, "left: %s\n", left.c_str());
+  return left.empty() ? code : 1;
+}
