@@ -8,7 +8,7 @@
 namespace cove::cli {
 
 int become_image_program(std::vector<std::string> words) {
-  const auto program = find_companion("cove-image", "COVE_IMAGE");
+  const auto program = find_companion("cove-image", "COVE_IMAGE_PROGRAM");
   if (!program) return report(program.error());
   std::string name = "cove-image";
   std::vector<char*> argv{name.data()};

@@ -19,7 +19,7 @@ bool is_stored(const SandboxSpec& spec) {
 
 // By the program that has what it takes. Its progress is for people; an error of its own says all there is to say.
 Result<void> pull(const std::string& image, PullOutput output) {
-  COVE_TRY(const std::string program, find_companion("cove-image", "COVE_IMAGE"));
+  COVE_TRY(const std::string program, find_companion("cove-image", "COVE_IMAGE_PROGRAM"));
   os::ExecSpec exec;
   exec.program = program;
   exec.argv = {"cove-image", "pull", image};

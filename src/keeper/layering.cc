@@ -30,7 +30,7 @@ void Keeper::layers(ClientSession& asking, const proto::LayerRequest& request) {
   if (request.verb == proto::LayerVerb::pause || request.verb == proto::LayerVerb::resume) {
     const auto done = request.verb == proto::LayerVerb::pause ? pause() : resume();
     if (!done) return asking.answer_error(done.error());
-    return asking.answer_json(dump(Json{{"sandbox", record_.name()}, {"paused", paused_}}));
+    return asking.answer_json(json_text(Json{{"sandbox", record_.name()}, {"paused", paused_}}));
   }
   if (paused_) return asking.answer_error(accepting().error());
   layer_work_.push_back({asking.token, request});

@@ -53,6 +53,23 @@ constexpr std::array<Exception, 7> kEngine{{
     {"overwrite_first_process", "the engine's init is mounted read-only, which is not seen while it runs"},
 }};
 
+constexpr std::string_view kGvisors = "it is gVisor's own, and what it reaches is inside";
+
+constexpr std::array<Exception, 12> kGvisor{{
+    {"seccomp_filter", "gVisor's kernel decides by itself and needs no filter to show"},
+    {"root_of_host", "the users that gVisor shows are its own: outside, all of it is one without privileges"},
+    {"io_uring", kGvisors},
+    {"read_kernel_log", kGvisors},
+    {"host_devices", kGvisors},
+    {"unshare_user", kGvisors},
+    {"clone_newuser", kGvisors},
+    {"unshare_mount", kGvisors},
+    {"unshare_cgroup", kGvisors},
+    {"unmask_proc", kGvisors},
+    {"write_any_sysctl", kGvisors},
+    {"escape_oom_killer", "the kernel that ends processes sees gVisor, not the processes inside"},
+}};
+
 template <std::size_t N>
 std::string_view find(const std::array<Exception, N>& all, std::string_view attempt) {
   const auto found =
@@ -64,6 +81,7 @@ std::string_view find(const std::array<Exception, N>& all, std::string_view atte
 
 std::string_view unpromised(std::string_view backend, std::string_view attempt) {
   if (backend == "landlock") return find(kLandlock, attempt);
+  if (backend == "gvisor") return find(kGvisor, attempt);
   return has_engine(backend) ? find(kEngine, attempt) : "";
 }
 

@@ -65,13 +65,13 @@ TEST_F(CliNative, TheDiskLimitHolds) {
 TEST_F(CliNative, AUserWithoutRootHasTheUsersOfTheirRangeInside) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can give another user a range";
   std::filesystem::permissions(directory_, std::filesystem::perms(0755));
-  const Ran ran = run(R"(
+  const Ran ran = run(R"sh(
     cp "$(command -v cove)" "$(command -v cove-guest)" . && mkdir home && chown nobody home && echo nobody:300000:65536 >ranges
     unshare -m bash -c '
       mount --make-rprivate / && mount --bind ranges /etc/subuid && mount --bind ranges /etc/subgid &&
       exec setpriv --reuid nobody --regid nogroup --clear-groups env HOME=$PWD/home COVE_HOME=$PWD/home/cove ./cove \
         run --backend native -- "tail -n 1 /proc/self/uid_map; touch f; chown 1000:1000 f; stat -c %u:%g f"
-    ' && find home/cove/sandboxes -mindepth 1)");
+    ' && find home/cove/sandboxes -mindepth 1)sh");
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out, "         1     300000      65536\n1000:1000\n") << ran.err;
 }

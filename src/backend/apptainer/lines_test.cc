@@ -1,5 +1,5 @@
-// The command lines, as written down from the manuals of apptainer 1.1 and singularity-ce 3.11. No such program could
-// be had where they were recorded: they say what we mean, not that it was seen to work.
+// The command lines, in the options that apptainer 1.1 and singularity-ce 3.11 have. No such program could be had
+// where they were written: they say what we mean, not that it was seen to work.
 
 #include "backend/apptainer/lines.h"
 

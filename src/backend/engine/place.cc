@@ -110,8 +110,9 @@ Result<Channel> EnginePlace::connect_by_relay(Deadline deadline) {
 Result<Channel> EnginePlace::connect_directly(Deadline deadline) {
   COVE_TRY(UniqueFd socket, wait_for_guest(deadline));
   know_guest(socket.get());
-  // What was asked for must hold, and the engine says only at the end if it does not; nor is its client left a zombie.
-  if (run_) COVE_CHECK(run_ended(deadline));
+  // What was asked for must hold, and the engine says only at the end if it does not.
+  if (run_ && has_limits(spec_)) COVE_CHECK(run_ended(deadline));
+  if (run_) reap_run();
   Channel channel;
   channel.out.reset(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0));
   channel.in = std::move(socket);
@@ -144,6 +145,13 @@ Result<void> EnginePlace::run_ended(Deadline deadline) {
   COVE_CHECK(container_.recover(*said, call_deadline()));
   COVE_TRY(run_, container_.run());
   return {};
+}
+
+// Its container is there, and what else it has to say is of no interest: it only must not be left a zombie.
+void EnginePlace::reap_run() {
+  run_reaper_ = std::jthread(
+      [call = std::move(*run_)]() mutable { [[maybe_unused]] const auto said = call.wait(call_deadline()); });
+  run_.reset();
 }
 
 void EnginePlace::know_guest(int socket) {
@@ -231,6 +239,7 @@ Result<void> EnginePlace::end(Deadline deadline) {
   const Deadline engine = call_deadline();
   if (run_) [[maybe_unused]]
     const auto said = std::exchange(run_, {})->wait(engine);
+  if (run_reaper_.joinable()) run_reaper_.join();
   COVE_CHECK(spec_.persistent ? container_.stop(engine) : container_.remove(engine));
   over_ = true;
   return {};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <thread>
 
 #include "backend/backend.h"
 #include "backend/engine/container.h"
@@ -41,6 +42,7 @@ class EnginePlace final : public Place {
   Result<Channel> connect_directly(Deadline deadline);
   Result<Channel> connect_by_relay(Deadline deadline);
   Result<void> run_ended(Deadline deadline);
+  void reap_run();
   void know_guest(int socket);
   void dismiss() const;
   Result<void> end(Deadline deadline);
@@ -49,6 +51,7 @@ class EnginePlace final : public Place {
   SandboxSpec spec_;
   Door door_;
   std::optional<Call> run_;  // the engine's call that makes it, while nobody has waited for its end
+  std::jthread run_reaper_;  // ... and who waits for it when the guest was there first
   std::optional<os::Child> relay_;
   UniqueFd guest_;  // a pidfd: of the guest, or of what the container began with; none where it runs elsewhere
   std::string memory_group_;

@@ -80,13 +80,12 @@ class NativePlace final : public Place {
   }
   std::uint64_t oom_kills() const override { return limits_.oom_kills(); }
   Result<void> destroy(Deadline deadline) override { return end(deadline); }
-  // Twice: what was just being started when the first look was taken is found by the second.
   Result<void> pause(Deadline) override {
-    for (int look = 0; look < 2; ++look) os::signal_descendants(guest_.pid(), SIGSTOP);
+    paused_.emplace(guest_.pid());
     return {};
   }
   Result<void> resume(Deadline) override {
-    os::signal_descendants(guest_.pid(), SIGCONT);
+    paused_.reset();
     return {};
   }
 
@@ -147,6 +146,7 @@ class NativePlace final : public Place {
   Plan plan_;
   SandboxSpec spec_;
   os::Users users_;
+  std::optional<os::Frozen> paused_;
 };
 
 bool wants_full(const SandboxSpec& spec) { return spec.net == "full" || spec.net == "full,private"; }

@@ -33,6 +33,9 @@ std::string status_line(std::string_view key) {
   return text.substr(value, text.find('\n', value) - value);
 }
 
+// A set that the kernel does not list has nothing in it.
+std::uint64_t capabilities_in(const char* set) { return std::strtoull(status_line(set).c_str(), nullptr, 16); }
+
 Act no_new_privs(const Args&) {
   const int set = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
   return set == 1 ? refused("no_new_privs is set") : did("no_new_privs is not set");
@@ -71,9 +74,9 @@ Act dangerous_capabilities(const Args&) {
                     {39, "BPF"},
                     {40, "CHECKPOINT_RESTORE"}};
   std::uint64_t held = 0;
-  for (const char* set : {"CapEff", "CapPrm", "CapInh", "CapAmb"}) held |= std::stoull(status_line(set), nullptr, 16);
+  for (const char* set : {"CapEff", "CapPrm", "CapInh", "CapAmb"}) held |= capabilities_in(set);
   // With no_new_privs the bounding set gives nothing to a process that is not root; to root it does.
-  if (geteuid() == 0) held |= std::stoull(status_line("CapBnd"), nullptr, 16);
+  if (geteuid() == 0) held |= capabilities_in("CapBnd");
   std::string found;
   for (const auto& each : kDangerous) {
     if ((held >> each.number & 1) != 0) found += std::string(" ") + each.name;
@@ -84,7 +87,7 @@ Act dangerous_capabilities(const Args&) {
 // In the second program: what it was given.
 Act show_rights(const Args&) {
   if (geteuid() != kNobody) return did("user " + std::to_string(geteuid()) + " after having been nobody");
-  if (std::stoull(status_line("CapEff"), nullptr, 16) != 0) return did("capabilities " + status_line("CapEff"));
+  if (capabilities_in("CapEff") != 0) return did("capabilities " + status_line("CapEff"));
   return refused("still nobody, without capabilities");
 }
 
