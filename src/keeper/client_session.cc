@@ -12,6 +12,7 @@ namespace {
 using proto::ClientType;
 
 constexpr std::uint32_t kStdinStep = 64U << 10;
+constexpr std::size_t kMostHeld = 1024;
 
 }  // namespace
 
@@ -157,7 +158,20 @@ void ClientSession::go_on() {
   if (!held_) return;
   const proto::Run request = *std::exchange(held_, std::nullopt);
   state_ = State::ready;
-  if (auto started = run(request); !started) answer_error(started.error());
+  const auto later = std::exchange(held_controls_, {});
+  held_bytes_ = 0;
+  if (auto started = run(request); !started) return answer_error(started.error());
+  for (const auto& [type, payload] : later) [[maybe_unused]]
+    const auto taken = take_control(type, payload);
+}
+
+// A client need not wait before it sends input: what comes while its command is held back is meant for that command.
+Result<void> ClientSession::keep_for_later(ClientType type, std::string_view payload) {
+  held_bytes_ += payload.size();
+  if (held_bytes_ > proto::kStdinWindow || held_controls_.size() >= kMostHeld)
+    return fail(Errc::protocol, "a client sent more to a command than it may before it has started");
+  held_controls_.emplace_back(type, payload);
+  return {};
 }
 
 Result<void> ClientSession::attach(const proto::Attach& request) {
@@ -211,6 +225,7 @@ void ClientSession::finish_start() {
 
 // What comes after the request has ended was under way while the outcome came back: it is too late, not wrong.
 Result<void> ClientSession::take_control(ClientType type, std::string_view payload) {
+  if (state_ == State::held) return keep_for_later(type, payload);
   if (state_ != State::streaming) return {};
   CommandTable& commands = host_.commands();
   switch (type) {

@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/byte_queue.h"
 #include "keeper/command_table.h"
@@ -75,6 +77,7 @@ class ClientSession final : public Reader {
   Result<void> take(const proto::Message& message);
   Result<void> take_request(proto::ClientType type, std::string_view payload);
   Result<void> take_control(proto::ClientType type, std::string_view payload);
+  Result<void> keep_for_later(proto::ClientType type, std::string_view payload);
   Result<void> take_hello(std::string_view payload);
   Result<void> run(const proto::Run& request);
   Result<void> attach(const proto::Attach& request);
@@ -96,6 +99,8 @@ class ClientSession final : public Reader {
   bool blocked_ = false;
 
   std::optional<proto::Run> held_;
+  std::vector<std::pair<proto::ClientType, std::string>> held_controls_;  // that came after it
+  std::size_t held_bytes_ = 0;
   std::shared_ptr<Command> command_;
   bool end_with_client_ = false, background_ = false;
   bool to_the_end_ = true;  // until the outcome; otherwise up to stop_at_

@@ -77,14 +77,19 @@ std::vector<pid_t> everything_below(pid_t root) {
   return found;
 }
 
+bool is_of(pid_t parent, pid_t root, const std::vector<pid_t>& family) {
+  return parent == root || std::find(family.begin(), family.end(), parent) != family.end();
+}
+
+// gVisor knows no handles. There the look a moment ago must do, and a stranger would be one of the same sandbox.
+void signal_it(pid_t pid, int handle, int signal) {
+  if (!signal_by_handle(handle, signal) && errno == ENOSYS) kill(pid, signal);
+}
+
 // The number is turned into a handle first and looked at again afterwards: if its parent is one of ours, so is it.
 void signal_one(pid_t pid, pid_t root, const std::vector<pid_t>& family, int signal) {
   const UniqueFd handle = open_to_signal(pid);
-  if (!handle) return;
-  const pid_t parent = stat_of(pid).parent;
-  if (parent != root && std::find(family.begin(), family.end(), parent) == family.end()) return;
-  // gVisor knows no handles. There the look a moment ago must do, and a stranger would be one of the same sandbox.
-  if (!signal_by_handle(handle.get(), signal) && errno == ENOSYS) kill(pid, signal);
+  if (handle && is_of(stat_of(pid).parent, root, family)) signal_it(pid, handle.get(), signal);
 }
 
 }  // namespace
@@ -95,10 +100,19 @@ std::vector<pid_t> descendants(pid_t root) {
   return all;
 }
 
-// The youngest first: where there are no subreapers (gVisor), the children of one that has died are nobody's of ours.
+// Parents first, so that no shell lives on to tell of its child's death. All are looked at before the first one is
+// signalled: where there are no subreapers (gVisor), the children of one that has died are nobody's of ours.
 void signal_descendants(pid_t root, int signal) {
   const std::vector<pid_t> family = everything_below(root);
-  for (auto pid = family.rbegin(); pid != family.rend(); ++pid) signal_one(*pid, root, family, signal);
+  std::vector<std::pair<pid_t, unsigned long long>> seen;
+  for (const pid_t pid : family) {
+    const ProcStat stat = stat_of(pid);
+    if (is_of(stat.parent, root, family)) seen.emplace_back(pid, stat.began);
+  }
+  for (const auto& [pid, began] : seen) {
+    const UniqueFd handle = open_to_signal(pid);
+    if (handle && stat_of(pid).began == began) signal_it(pid, handle.get(), signal);
+  }
 }
 
 void terminate_newcomers(pid_t root, std::set<Told>& told) {

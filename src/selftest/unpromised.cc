@@ -55,7 +55,7 @@ constexpr std::array<Exception, 7> kEngine{{
 
 constexpr std::string_view kGvisors = "it is gVisor's own, and what it reaches is inside";
 
-constexpr std::array<Exception, 12> kGvisor{{
+constexpr std::array<Exception, 13> kGvisor{{
     {"seccomp_filter", "gVisor's kernel decides by itself and needs no filter to show"},
     {"root_of_host", "the users that gVisor shows are its own: outside, all of it is one without privileges"},
     {"io_uring", kGvisors},
@@ -67,6 +67,7 @@ constexpr std::array<Exception, 12> kGvisor{{
     {"unshare_cgroup", kGvisors},
     {"unmask_proc", kGvisors},
     {"write_any_sysctl", kGvisors},
+    {"exhaust_processors", "the processor time that gVisor shows is its own estimate"},
     {"escape_oom_killer", "the kernel that ends processes sees gVisor, not the processes inside"},
 }};
 

@@ -178,6 +178,13 @@ TEST_F(Layers, AForwardedSecretIsTheCallersAndNeverOnDisk) {
   EXPECT_EQ(run("grep -rl hush- \"$COVE_HOME\"").out, "");
 }
 
+// Its files are being sealed while the next one's bytes are already on their way.
+TEST_F(Layers, WhatIsSentToACommandThatHasToWaitArrives) {
+  EXPECT_EQ(good("cove create --checkpoint t >/dev/null; for i in 1 2 3 4 5 6 7 8; do echo $i >f; "
+                 "cove cp f t:/workspace/f$i || exit; done; cove sh t 'cat /workspace/f*'"),
+            "1\n2\n3\n4\n5\n6\n7\n8\n");
+}
+
 TEST_F(Layers, WhatCannotBeDoneIsRefusedInOneSentence) {
   good("cove create s && cove sh s 'echo x > x' && cove snapshot s taken");
   refused("cove undo s", "cove checkpoint on s");

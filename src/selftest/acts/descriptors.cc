@@ -35,6 +35,7 @@ std::string files_of(const std::string& base, const std::vector<std::string>& na
   for (const std::string& name : names) {
     const std::string target = target_of(base + name);
     struct stat info{};
+    if (target + "/" == base) continue;  // it looks at what to close, before exec
     if (!target.starts_with('/') || target.starts_with("/dev/") || target.starts_with("/memfd:") ||
         stat((base + name).c_str(), &info) < 0)
       continue;
