@@ -58,6 +58,7 @@ class LayerPull {
 
  private:
   enum class Try : unsigned char { taken, there, busy };
+  bool is_there(const WantedLayer& layer) const;
   Try try_take(std::size_t index, Taken& taken);
   std::optional<Taken> take_next();
   Result<void> fetch(Registry& registry, Taken& taken);
@@ -83,13 +84,20 @@ void LayerPull::give_up(Error error) {
   ending_.request_stop();
 }
 
+// One who was killed after the layer was there may have left what it was made of.
+bool LayerPull::is_there(const WantedLayer& layer) const {
+  if (!store_.has_layer(layer.diff_id)) return false;
+  unlink(store_.part_path(layer.blob.digest).c_str());
+  return true;
+}
+
 LayerPull::Try LayerPull::try_take(std::size_t index, Taken& taken) {
   const WantedLayer& layer = layers_[index];
-  if (store_.has_layer(layer.diff_id)) return Try::there;
+  if (is_there(layer)) return Try::there;
   const std::string path = store_.path() + "/locks/blob-" + layer.blob.digest.substr(kSha256.size());
   UniqueFd lock(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock || flock(lock.get(), LOCK_EX | LOCK_NB) < 0) return Try::busy;
-  if (store_.has_layer(layer.diff_id)) return Try::there;  // its last holder has just finished it
+  if (is_there(layer)) return Try::there;  // its last holder has just finished it
   taken = {index, std::move(lock), {}};
   return Try::taken;
 }
