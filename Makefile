@@ -22,7 +22,7 @@ bench: deps build/release/build.ninja ## measure, as ratios in one run; BENCH_AR
 lint: build/release/build.ninja ## clang-format and clang-tidy; only what changed since the last clean run
 	@scripts/format --check
 	@cmake --build --preset release -j $(JOBS)
-	@scripts/tidy
+	@scripts/tidy --deep
 
 format: ## write every source file as .clang-format says
 	@scripts/format
