@@ -52,7 +52,7 @@ std::string kernel() {
 
 // The daemon that the client talks to, by its own account.
 Result<std::string> docker_host(const Program& program, const Json& info, Deadline deadline) {
-  if (const std::string host = program.value("DOCKER_HOST"); !host.empty()) return host;
+  if (std::string host = program.value("DOCKER_HOST"); !host.empty()) return host;
   const std::string context = text(at(info, "ClientInfo"), "Context");
   if (context.empty() || context == "default") return std::string("unix:///var/run/docker.sock");
   return program.ask({"context", "inspect", "--format", "{{.Endpoints.docker.Host}}"}, deadline);

@@ -121,7 +121,7 @@ Result<std::string> find_runsc() {
   all += ":/usr/local/bin:/usr/bin:/usr/local/sbin:/usr/sbin";
   for (std::size_t at = 0; at <= all.size();) {
     const std::size_t end = std::min(all.find(':', at), all.size());
-    const std::string candidate = all.substr(at, end - at) + "/runsc";
+    std::string candidate = all.substr(at, end - at) + "/runsc";
     if (candidate.starts_with('/') && access(candidate.c_str(), X_OK) == 0) return candidate;
     at = end + 1;
   }
