@@ -25,7 +25,8 @@ class Peer {
                "--network=none", "--ignore-cgroups", "--platform=" + program.platform} {
     const std::string bundle = home().make_directory("bench-bundle");
     std::ofstream(bundle + "/config.json") << kConfig;
-    runs_ = answers(with({"run", "--detach", "--bundle", bundle, "peer"}));
+    spawn_and_wait(with({"run", "--detach", "--bundle", bundle, "peer"}));  // it keeps the descriptors that it is given
+    runs_ = answers(exec());
   }
   Peer(const Peer&) = delete;
   Peer& operator=(const Peer&) = delete;

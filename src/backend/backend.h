@@ -99,8 +99,8 @@ class Backend {
   // Refuses, with the option's name, what it cannot honour. On error nothing is left behind. The place may still be on
   // its way when this returns: the guest's first word says that it is there, the channel's end that it will not be.
   virtual Result<std::unique_ptr<Place>> start(const SandboxSpec&, Deadline) = 0;
-  // What a sandbox that does not run any more keeps outside its directory is gone afterwards. Idempotent. A backend that
-  // keeps anything leaves the file kKeptOutside in the sandbox's directory, so that others know whom to ask.
+  // What a sandbox that does not run any more keeps outside its directory is gone afterwards. Idempotent. A backend
+  // that keeps anything leaves the file kKeptOutside in the sandbox's directory, so that others know whom to ask.
   virtual Result<void> forget(const SandboxSpec& /*spec*/, Deadline) { return {}; }
   // What crashed keepers of this COVE_HOME left outside its directory, and its end.
   using Alive = std::function<bool(const std::string& sandbox)>;

@@ -3,7 +3,8 @@
 // How a client starts a keeper: `cove keeper` with two descriptors and nothing in its arguments.
 //
 //   3  a socket: the client writes one message (type 0, the encoded LaunchRequest), the keeper answers with one
-//      ClientType::done (with what there is to know about it, as text) when the sandbox is ready, or ClientType::error; then both close it
+//      ClientType::done (with what there is to know about it, as text) when the sandbox is ready, or ClientType::error;
+//      then both close it
 //   4  the lifetime pipe's read end, of an owned sandbox: end of file means that the owner is gone
 
 #include "backend/spec.h"
