@@ -33,6 +33,9 @@ Json spec_json(const SandboxSpec& spec) {
   Json names = Json::array();
   for (const auto& [key, value] : spec.env) names.push_back(key);
   return Json{{"image", spec.image},
+              {"user", spec.user},
+              {"engine", spec.engine},
+              {"runtime", spec.runtime},
               {"net", spec.net},
               {"cwd", spec.cwd},
               {"env_names", names},

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <cstring>
+
 #include "client/cove.h"
 #include "helpers/home.h"
 #include "helpers/process.h"
@@ -31,15 +34,30 @@ class Pause : public testing::Test {
     if (text) std::sscanf(text->c_str(), "%d %d", &now.first, &now.second);
     return now;
   }
+  // What goes on inside, seen from here: below the guest, or below gVisor.
+  std::vector<pid_t> moving() const {
+    std::vector<pid_t> found;
+    const std::string lock = slurp(home().path() + "/sandboxes/" + sandbox_->name() + "/lock");
+    for (const pid_t guest : children_of(static_cast<pid_t>(std::atoi(lock.c_str())))) {
+      for (const pid_t pid : descendants_of(guest)) {
+        const std::string stat = slurp("/proc/" + std::to_string(pid) + "/stat");
+        const std::size_t name_end = stat.rfind(')');
+        if (name_end != std::string::npos && std::strchr("TtZX", stat[name_end + 2]) == nullptr) found.push_back(pid);
+      }
+    }
+    return found;
+  }
   std::optional<Sandbox> sandbox_;
   std::string id_;
 };
 
 TEST_F(Pause, ACounterContinuesWhereItWas) {
   const auto before = count();
+  EXPECT_NE(describe(moving()), "") << "the look finds nothing";
   const auto paused = sandbox_->pause();
   if (!paused && paused.error().code == Errc::unsupported) GTEST_SKIP() << paused.error().message;
   ASSERT_TRUE(paused) << paused.error().text();
+  EXPECT_EQ(describe(moving()), "");
   const auto refused = sandbox_->start({.script = "true"}, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::busy);
