@@ -108,7 +108,7 @@ Result<Channel> EnginePlace::connect_by_relay(Deadline deadline) {
 }
 
 Result<Channel> EnginePlace::connect_directly(Deadline deadline) {
-  COVE_TRY(UniqueFd socket, wait_for_guest(deadline));
+  COVE_TRY(UniqueFd socket, guest_ ? find_again() : wait_for_guest(deadline));
   know_guest(socket.get());
   // What was asked for must hold, and the engine says only at the end if it does not.
   if (run_ && has_limits(spec_)) COVE_CHECK(run_ended(deadline));
@@ -118,6 +118,15 @@ Result<Channel> EnginePlace::connect_directly(Deadline deadline) {
   channel.in = std::move(socket);
   if (!channel.out) return fail_errno("connect to the guest");
   return channel;
+}
+
+// A guest that was there is not waited for: whoever calls comes again, and one that has ended never will.
+Result<UniqueFd> EnginePlace::find_again() {
+  COVE_TRY(UniqueFd socket, door_.try_connect());
+  if (socket) return socket;
+  pollfd gone{guest_.get(), POLLIN, 0};
+  if (poll(&gone, 1, 0) > 0) return fail(Errc::not_found, ended().why);
+  return fail(Errc::disconnected, "the guest in container " + container_.name() + " does not answer");
 }
 
 // The guest may be there before the engine's own client has ended.

@@ -38,6 +38,7 @@ class EnginePlace final : public Place {
  private:
   EnginePlace(Container container, SandboxSpec spec) : container_(std::move(container)), spec_(std::move(spec)) {}
   Result<void> begin(Deadline deadline);
+  Result<UniqueFd> find_again();
   Result<UniqueFd> wait_for_guest(Deadline deadline);
   Result<Channel> connect_directly(Deadline deadline);
   Result<Channel> connect_by_relay(Deadline deadline);
