@@ -93,7 +93,7 @@ void Keeper::finish() {
   const auto settled = settle_record();
   if (!spec_.layers.empty()) [[maybe_unused]]
     const auto cleared = record::clear_layers(spec_.layers);
-  if (!spec_.layers.empty()) forget_outside();
+  if (!spec_.layers.empty() && (!spec_.persistent || fate_.remove)) forget_outside();
   for (ClientSession* waiter : stop_waiters_) {
     if (!destroyed)
       waiter->answer_error(destroyed.error());
