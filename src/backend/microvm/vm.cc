@@ -22,7 +22,6 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-constexpr off_t kConsoleBytes = 64 << 10;
 constexpr int kStateSet = 64;  // a number that is no descriptor of QEMU's
 constexpr const char *kRam = "/ram", *kState = "/state", *kRoot = "/root", *kDisk = "/disk", *kFits = "/fits";
 
@@ -34,15 +33,6 @@ Result<SocketPair> make_pair() {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno("make a socket for QEMU");
   return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-// Of a fixed size, so that what runs inside cannot fill this machine's memory by talking.
-Result<UniqueFd> make_console() {
-  UniqueFd console(memfd_create("cove-console", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!console || ftruncate(console.get(), kConsoleBytes) < 0 ||
-      fcntl(console.get(), F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK) < 0)
-    return fail_errno("make a console");
-  return console;
 }
 
 Result<UniqueFd> open_file(const std::string& path, int flags) {
@@ -60,12 +50,11 @@ Result<void> copy_disk(const std::string& from, const std::string& to) {
   return copy_sparsely(source.get(), target.get());
 }
 
-// From the kernel's last lines.
-std::string read_console(int console) {
-  std::string text(static_cast<std::size_t>(kConsoleBytes), '\0');
-  const ssize_t n = pread(console, text.data(), text.size(), 0);
-  text.resize(n > 0 ? static_cast<std::size_t>(n) : 0);
-  return text.substr(0, text.find('\0'));
+// What the kernel said. A pipe holds as much as fits: what runs inside cannot fill this machine's memory by talking.
+void read_console(int console, std::string& said) {
+  std::array<char, 4096> bytes{};
+  for (ssize_t n = 0; (n = read(console, bytes.data(), bytes.size())) > 0;)
+    said.append(bytes.data(), static_cast<std::size_t>(n));
 }
 
 std::string line_after(const std::string& text, std::string_view word) {
@@ -101,9 +90,10 @@ Result<Vm> Vm::launch(VmSpec spec, Begin begin, UniqueFd ram, bool shared, const
   COVE_TRY(SocketPair channel, make_pair());
   COVE_TRY(SocketPair control, make_pair());
   COVE_TRY(SocketPair files, make_pair());
-  COVE_TRY(vm.console_, make_console());
-  const std::string console = "/proc/self/fd/" + std::to_string(vm.console_.get());
-  const UniqueFd spoken(open(console.c_str(), O_WRONLY | O_CLOEXEC));
+  int console[2];
+  if (pipe2(console, O_CLOEXEC | O_NONBLOCK) < 0) return fail_errno("make a console");
+  vm.console_.reset(console[0]);
+  const UniqueFd spoken(console[1]);
   COVE_TRY(const UniqueFd root, open_file(spec.root, O_RDONLY));
   JailPlan plan;
   plan.kvm = spec.accel.kvm;
@@ -307,10 +297,10 @@ Error Vm::why_gone() {
     return explain(failure, plan_);
   // Its sockets are closed a moment before it can be waited for.
   const auto status = jailed_->qemu.wait(Deadline::after(2s));
-  const std::string console = read_console(console_.get());
-  if (const std::string ours = line_after(console, "cove: "); !ours.empty())
+  read_console(console_.get(), said_);
+  if (const std::string ours = line_after(said_, "cove: "); !ours.empty())
     return {Errc::internal, "the machine could not begin: " + ours};
-  if (const std::string panic = line_after(console, "Kernel panic - not syncing: "); !panic.empty())
+  if (const std::string panic = line_after(said_, "Kernel panic - not syncing: "); !panic.empty())
     return {Errc::disconnected, "the kernel of the machine panicked: " + panic};
   if (!status) return {Errc::disconnected, "QEMU does not answer"};
   const std::string words = last_words(jailed_->log.get());

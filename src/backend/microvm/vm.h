@@ -77,6 +77,7 @@ class Vm {
   Qmp qmp_;
   UniqueFd channel_, control_, files_, console_, ram_;
   proto::MessageReader control_reader_;
+  std::string said_;  // by the kernel
   bool shares_ram_ = true, stopped_ = false;
 };
 
