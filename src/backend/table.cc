@@ -7,6 +7,7 @@
 #include "backend/gvisor/gvisor.h"
 #include "backend/landlock/landlock.h"
 #include "backend/local/local.h"
+#include "backend/microvm/microvm.h"
 #include "backend/native/native.h"
 
 namespace cove {
@@ -17,8 +18,9 @@ std::vector<Backend*> all_backends() {
   static landlock::LandlockBackend landlock;
   static local::LocalBackend local;
   static gvisor::GvisorBackend gvisor;
+  static microvm::MicrovmBackend microvm;
   static apptainer::ApptainerBackend apptainer;
-  return {&native, &docker, &podman, &landlock, &gvisor, &apptainer, &local};
+  return {&native, &docker, &podman, &landlock, &gvisor, &microvm, &apptainer, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {

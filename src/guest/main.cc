@@ -10,6 +10,7 @@
 #include <cstring>
 
 #include "guest/guest.h"
+#include "guest/init.h"
 #include "guest/relay.h"
 #include "os/exec.h"
 
@@ -39,6 +40,14 @@ bool has_another_end(int fd) {
   return fstat(fd, &info) == 0 && (S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode) || isatty(fd) != 0);
 }
 
+[[noreturn]] void run_machine() {
+  auto ports = cove::guest::begin_machine();
+  if (!ports) cove::guest::give_up(ports.error().message);
+  cove::guest::Guest guest(std::move(*ports), cove::guest::command_groups());
+  if (guest.run() != 0) cove::guest::give_up("the keeper broke the protocol");
+  cove::guest::end_machine();
+}
+
 }  // namespace
 
 #if defined(COVE_ADDRESS_SANITIZER)
@@ -52,6 +61,7 @@ extern "C" const char* __asan_default_options() { return "detect_leaks=0:quarant
 // cove-guest --listen PATH [SECONDS]   ... with whoever connects there, one after the other
 //                                      (ends when nobody has come in so many seconds: 60)
 // cove-guest --nothing                 is run where something has to be
+// /init                                as the first program of a microVM: begins it, and speaks on one of its ports
 // cove-guest --relay PATH              moves bytes between 0 and 1 and such a socket
 int main(int argc, char** argv) {
   // As the first process of a sandbox, or below an engine's, it is its commands' neighbour: its memory is none of their
@@ -61,6 +71,7 @@ int main(int argc, char** argv) {
   cove::os::reset_signals();
   cove::os::disregard_signal(SIGPIPE);
   cove::os::disregard_signal(SIGHUP);
+  if (getpid() == 1 && std::strcmp(argv[0], "/init") == 0) run_machine();
   if (argc == 3 && std::strcmp(argv[1], "--relay") == 0) return cove::guest::relay(argv[2]);
   UniqueFd in, out, listener;
   cove::Clock::duration first_visit = std::chrono::seconds(60);

@@ -30,6 +30,7 @@ std::string Keeper::inspect() {
   Inspection what;
   if (auto info = record_.info()) what.info = std::move(*info);
   what.guest = hello_;
+  what.notes = place_->notes();
   what.proof = record_.proof().value_or("");
   for (const std::string& session : commands_.sessions()) {
     what.sessions.push_back(session.empty() ? "default" : session);
