@@ -76,7 +76,7 @@ Result<Scratch> Scratch::choose(const std::string& home) {
 
 Result<std::string> Scratch::image(const engine::Program& program, const std::string& address,
                                    const std::string& pull) const {
-  const std::string base = path_ + "/images/" + engine::hash_text(address);
+  const std::string base = path_ + "/images/" + hash_text(address);
   const std::string made = base + ".sif";
   if (pull != "always" && access(made.c_str(), R_OK) == 0) return made;
   if (pull == "never")

@@ -17,10 +17,10 @@ constexpr auto kShort = 10s, kRemoval = 30s;
 // "error: the reason\n  → a hint" in one line.
 std::string words_of(const std::string& said) {
   std::string text;
-  for (std::string line : engine::lines_of(said)) {
-    if (line.starts_with("error: ")) line.erase(0, 7);
-    line.erase(0, line.find_first_not_of(' '));
-    text += (text.empty() ? "" : "; ") + line;
+  for (const std::string& line : engine::lines_of(said)) {
+    const std::size_t begin = line.starts_with("error: ") ? 7 : std::min(line.find_first_not_of(' '), line.size());
+    if (!text.empty()) text += "; ";
+    text.append(line, begin);
   }
   return text.empty() ? "it did not say why" : text;
 }
