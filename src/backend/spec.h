@@ -40,6 +40,7 @@ struct SandboxSpec {
   bool owned = false;       // ends with its owner (lifetime pipe)
   bool checkpoint = false;  // each command that changes files gets a layer of its own
   std::string from;         // the snapshot whose sessions it begins with; never stored
+  std::string memory;       // directory of Place::save_memory that it goes on from; never sent or stored
   bool inherits = false;    // the place brings variables and a directory of its own, below those here; never stored
   // Ready only when its first shell is, which is then kept until it is used; never stored.
   bool prepared = false;
