@@ -80,7 +80,8 @@ Result<void> Keeper::watch(int fd, std::uint64_t token, std::uint32_t events) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = token;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) < 0) return fail_errno("watch a descriptor");
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
+    return fail_errno("watch a descriptor");
   return {};
 }
 
@@ -132,9 +133,15 @@ Result<void> Keeper::say_hello(Deadline deadline) {
 
 Result<void> Keeper::greet(Deadline deadline) {
   COVE_CHECK(commands_.remember());
-  COVE_CHECK(say_hello(deadline));
-  if (!spec_.from.empty()) {
+  if (spec_.from.empty()) {
+    COVE_CHECK(say_hello(deadline));
+  } else {
     COVE_TRY(const auto saved, record::find_snapshot(spec_.from));
+    if (!saved.memory.empty()) {
+      COVE_CHECK(go_on_with(saved, deadline));
+      return guest_.flush();
+    }
+    COVE_CHECK(say_hello(deadline));
     give_sessions(saved.sessions);
     before_ = saved.sessions;
   }

@@ -99,8 +99,16 @@ class Keeper final : public SessionHost {
   void connect_anew();
 
   // pausing.cc
+  Result<void> leave();
+  Result<void> come_back();
   Result<void> pause();
   Result<void> resume();
+
+  // memory.cc: what runs saved, and gone on with
+  Result<void> save_memory(record::Snapshot& saved);
+  Result<void> go_on_with(const record::Snapshot& saved, Deadline deadline);
+  Result<void> change_place(const record::Snapshot& saved);
+  Result<std::unique_ptr<Place>> place_from(const record::Snapshot& saved, const SandboxSpec& spec);
 
   Deadline next_deadline() const;
   void tick();
@@ -119,7 +127,7 @@ class Keeper final : public SessionHost {
   void ask_sessions();
   void do_layer_work();
   Result<std::string> do_request(const proto::LayerRequest& request);
-  Result<std::string> snapshot(const std::string& tag);
+  Result<std::string> snapshot(const proto::LayerRequest& request);
   Result<std::string> restore(const std::string& tag);
   Result<std::string> undo(std::uint32_t count);
   std::string history() const;

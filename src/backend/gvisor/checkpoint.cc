@@ -109,6 +109,7 @@ Result<void> save(Launched& launched, const Program& program, const RunscSpec& r
     return fail(Errc::internal, "runsc checkpoint " + status.text() + ": " +
                                     std::string(text, n > 0 ? static_cast<std::size_t>(n) : 0));
   }
+  if (fchmodat(into.get(), "checkpoint.img", 0600, 0) < 0) return fail_errno("make the memory private");
   COVE_CHECK(launched.runsc.wait(deadline));
   return {};
 }
