@@ -18,6 +18,7 @@ Result<std::vector<native::Layer>> layers_above_image(const record::Info& info, 
 // What a sandbox's mounts stand on, below its root: an image that has none gets them, before anybody does anything.
 Result<std::set<std::string>> places_of_mounts(const SandboxSpec& spec, const std::string& home) {
   std::set<std::string> places{"dev", "proc", "tmp", "workspace"};
+  if (spec.sys) places.insert("sys");
   COVE_TRY(const auto volumes, native::read_volumes(spec.volumes, home));
   for (const native::Volume& volume : volumes) {
     for (std::size_t end = 0; end != std::string::npos;) {

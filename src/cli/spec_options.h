@@ -13,7 +13,7 @@ struct SpecOptions {
   std::vector<std::string> env, forward_env, volumes, require;
   std::string cwd, from, pull = "missing";
   bool checkpoint = false;
-  bool prove = false, persistent = false, no_login = false;
+  bool prove = false, persistent = false, no_login = false, sys = false;
 };
 
 void define(Arguments& arguments, SpecOptions& options);
