@@ -39,6 +39,7 @@ struct SandboxSpec {
   std::uint64_t max_duration_ms = 0;                      // 0: none
   std::uint64_t log_cap_bytes = std::uint64_t{64} << 20;  // kept per command
   bool persistent = false;
+  bool sys = false;         // shows a read-only /sys
   bool login = true;        // sessions read the login start-up files
   bool owned = false;       // ends with its owner (lifetime pipe)
   bool checkpoint = false;  // each command that changes files gets a layer of its own

@@ -64,6 +64,7 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.flag("--prove", options.prove, "Try its walls before it is used; the report is in 'cove inspect'");
   arguments.text("-w,--cwd", options.cwd, "DIR", "Where sessions start");
   arguments.flag("--persistent", options.persistent, "Keep files and sessions over stop, start and a reboot");
+  arguments.flag("--sys", options.sys, "Show a read-only /sys inside");
   arguments.flag("--no-login", options.no_login, "Do not read the login start-up files");
 }
 
@@ -83,6 +84,7 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
   COVE_CHECK(settle_backend(spec));
   spec.volumes = options.volumes;
   spec.persistent = options.persistent;
+  spec.sys = options.sys;
   spec.login = !options.no_login;
   spec.from = options.from;
   spec.checkpoint = options.checkpoint;

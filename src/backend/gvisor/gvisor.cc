@@ -228,6 +228,7 @@ Failure refuse(const std::string& option, const std::string& why) {
 Result<void> check(const SandboxSpec& spec) {
   if (!spec.net.empty() && spec.net != "none" && spec.net != "host")
     return refuse("--net " + spec.net, "it has none and host; use --backend native");
+  if (spec.sys) return refuse("--sys", "gVisor's kernel has its own; use --backend native");
   if (spec.pids > 0) return refuse("--pids", "gVisor does not count processes; use --backend native, or --memory");
   if (spec.disk_bytes > 0 && spec.persistent)
     return fail(Errc::unsupported,
