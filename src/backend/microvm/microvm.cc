@@ -147,6 +147,8 @@ Result<void> check(const SandboxSpec& spec) {
   if (spec.net == "host") return refuse("--net host", "a machine has its own network; use full, or --backend native");
   if (!spec.net.empty() && spec.net != "none" && !wants_full(spec))
     return fail(Errc::invalid, "--net " + spec.net + ": there are none, full and full,private");
+  if (!spec.volumes.empty())
+    return refuse("--volume", "to copy them in and back is not finished; use 'cove cp', or --backend native");
   if (spec.disk_bytes > 0 && spec.disk_bytes < kLeastDisk) return refuse("--disk", "its file system needs 64m");
   return {};
 }
@@ -344,7 +346,6 @@ Probe MicrovmBackend::probe(Deadline) {
                         "image:oci",
                         "pause",
                         "persistent",
-                        "volumes",
                         "limit:disk=ext4",
                         "snapshot:memory",
                         "limit:memory=machine",
