@@ -21,7 +21,8 @@ class Rootless : public ::testing::Test {
   }
   void TearDown() override {
     if (folder_.empty()) return;
-    as_user("podman unshare rm -rf " + folder_ + "/home/.local; podman system migrate");  // ends what held its namespace
+    as_user("podman unshare rm -rf " + folder_ +
+            "/home/.local; podman system migrate");  // ends what held its namespace
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
   }
