@@ -41,6 +41,19 @@ TEST_F(CliNative, AVolumeIsSharedAndAReadOnlyOneIsNot) {
   EXPECT_EQ(ran.out.find("h\n", ran.out.size() - 2), std::string::npos) << ran.out;
 }
 
+TEST_F(CliNative, ADirectoryAsImageIsRootsInsideAndStaysAsItIsOutside) {
+  ASSERT_EQ(
+      run("mkdir -p image/bin image/etc && cp $(command -v busybox) image/bin/sh && echo old > image/etc/word").code,
+      0);
+  const Ran ran =
+      run("cove create --checkpoint --image $PWD/image t >/dev/null && cove sh t 'echo new > /etc/word; echo > "
+          "/etc/made' && "
+          "cove exec t -- sh -c '[ -O /etc ] && [ -O /etc/word ] && while read w; do echo $w; done < /etc/word' && "
+          "cove undo t 2 && cove exec t -- sh -c '[ -O /etc/word ] && while read w; do echo $w; done < /etc/word'; "
+          "cat image/etc/word; ls image/etc");
+  EXPECT_EQ(ran.out, "new\nold\nold\nword\n") << ran.err;
+}
+
 TEST_F(CliNative, AVolumeThroughASymlinkIsRefused) {
   const Ran ran = run("mkdir real; ln -s real link; cove run --volume $PWD/link:/v -- true");
   EXPECT_EQ(ran.code, 125);
