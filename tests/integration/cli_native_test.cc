@@ -148,8 +148,8 @@ TEST_F(CliNative, AFullLimitOnProcessesKeepsNobodyFromStartingACommand) {
 TEST_F(CliNative, AnInterruptedCreateLeavesNoSandbox) {
   const Ran ran = run(
       "cove create --prove a & until test -S $COVE_HOME/sandboxes/a/sock; do :; done; kill -TERM $!; wait $!; echo $?\n"
-      "for i in $(seq 500); do test -e $COVE_HOME/sandboxes/a || break; sleep 0.02; done; find $COVE_HOME/sandboxes "
-      "-mindepth 1");
+      "for i in $(seq 500); do test -z \"$(ls -A $COVE_HOME/sandboxes)\" && break; sleep 0.02; done; "
+      "find $COVE_HOME/sandboxes -mindepth 1");
   EXPECT_EQ(ran.out, "130\n") << ran.err;
 }
 
