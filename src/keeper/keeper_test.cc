@@ -290,6 +290,7 @@ TEST_F(KeeperTest, ASandboxThatSomebodyHasHeardOfStays) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   asker_ = UniqueFd(ends[0]);
+  const UniqueFd held(fcntl(ends[0], F_DUPFD_CLOEXEC, 0));  // as by a child that has not come to its exec
   {
     const UniqueFd client(ends[1]);
     start();
