@@ -8,7 +8,7 @@ class CliNative : public Cli {
  protected:
   void SetUp() override {
     unsetenv("COVE_BACKEND");
-    const Ran doctor = run("cove doctor | grep ^native");
+    const Ran doctor = run("cove doctor native");
     if (doctor.out.find("not usable") != std::string::npos) GTEST_SKIP() << doctor.out;
   }
 };
@@ -61,7 +61,7 @@ TEST_F(CliNative, AVolumeThroughASymlinkIsRefused) {
 }
 
 TEST_F(CliNative, OutOfMemoryIsToldWithTheLimit) {
-  const Ran probe = run("cove doctor | grep ^native");
+  const Ran probe = run("cove doctor native");
   if (probe.out.find("limit:memory") == std::string::npos) GTEST_SKIP() << "no memory limit here: " << probe.out;
   const Ran ran = run("cove create --memory 64m m && cove sh m --json 'exec head -c 500M /dev/zero | tail'");
   EXPECT_NE(ran.out.find("\"outcome\": \"oom\""), std::string::npos) << ran.out;
@@ -188,7 +188,7 @@ TEST_F(CliNative, ProveTriesTheWallsFirstAndKeepsItsReport) {
 }
 
 TEST_F(CliNative, WhatAKilledKeeperLeftIsFoundAndCleared) {
-  const Ran limits = run("cove doctor | grep ^native");
+  const Ran limits = run("cove doctor native");
   if (limits.out.find("limit:pids=cgroup") == std::string::npos) GTEST_SKIP() << "no control groups: " << limits.out;
   EXPECT_EQ(run("cove create --pids 50 k && kill -9 $(cat $COVE_HOME/sandboxes/k/lock)").code, 0);
   const std::string until_found = "until cove ls --leftovers | grep .; do sleep 0.02; done\n";
