@@ -206,9 +206,11 @@ Result<OwnMounts> make_own_mounts(const SandboxSpec& spec, const os::Users& user
 }
 
 // As root: who owns a directory of this machine owns it inside, too, so that root inside can change the image's files.
-// It comes as a volume does.
-Result<void> map_image(const SandboxSpec& spec, Plan& plan) {
+// It comes as a volume does. One that was given to the sandbox's own root already is taken as it is.
+Result<void> map_image(const SandboxSpec& spec, const os::Users& users, Plan& plan) {
+  struct stat info{};
   if (!spec.image.starts_with('/') || plan.volumes.size() == kMostVolumes) return {};
+  if (stat(spec.image.c_str(), &info) == 0 && info.st_uid == users.uid) return {};
   std::error_code failed;
   const auto path = std::filesystem::canonical(spec.image, failed);
   if (failed) return fail(Errc::not_found, "--image " + spec.image + ": " + failed.message());
@@ -223,7 +225,7 @@ Result<Plan> make_plan(const SandboxSpec& spec, const os::Users& users) {
   COVE_TRY(plan.layers, make_layers(spec, users));
   COVE_TRY(plan.volumes, read_volumes(spec.volumes, home_of(spec)));
   plan.volumes_are_sent = users.by_root;
-  if (users.by_root) COVE_CHECK(map_image(spec, plan));
+  if (users.by_root) COVE_CHECK(map_image(spec, users, plan));
   plan.disk_bytes = spec.disk_bytes;
   plan.hostname = spec.name;
   plan.sys = spec.sys;
