@@ -59,7 +59,7 @@ Result<std::string> Msb::ask(const std::vector<std::string>& words, Deadline dea
 }
 
 Result<std::string> Msb::version() const {
-  const auto text = ask({"--version"}, Deadline::after(kShort));
+  auto text = ask({"--version"}, Deadline::after(kShort));
   if (!text) return text;
   if (!text->starts_with("msb ")) return fail(Errc::protocol, program_.path() + " does not answer as msb does");
   return text->substr(4, text->find('\n') - 4);
