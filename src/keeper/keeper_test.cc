@@ -339,8 +339,8 @@ TEST_F(KeeperTest, APersistentSandboxKeepsSessionsAndIdsOverARestart) {
   stopper.send(ClientType::stop, 0, proto::StopRequest{});
   answer_with("X=1");
   stopper.expect(ClientType::done);
-  thread_.join();
   EXPECT_EQ(record::Record::open("box")->info()->life, record::Life::stopped);
+  thread_.join();
 
   start();
   const auto restored = guest->expect(GuestType::restore_session).as<proto::SessionState>();
