@@ -31,6 +31,8 @@ Result<std::string> home();
 
 // [a-z0-9][a-z0-9_.-]*, at most 63 bytes.
 Result<void> check_name(const std::string& name);
+// One for any text: the text itself where it is a name, otherwise what can be kept of it and a hash.
+std::string name_for(const std::string& text);
 // "calm-otter-3f": free at the moment of asking.
 std::string make_name();
 
