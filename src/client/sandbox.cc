@@ -115,6 +115,12 @@ Result<std::unique_ptr<Sandbox::Connection>> Sandbox::borrow() {
   return std::make_unique<Connection>(std::move(*socket));
 }
 
+// Neither closes the connections politely nor frees what other threads of the parent may have been using.
+void Sandbox::disown() noexcept {
+  lifetime_.reset();
+  [[maybe_unused]] const auto* left = pool_.release();
+}
+
 // Nothing was asked on it, so that nothing but its end can come.
 bool Sandbox::hung_up() const {
   const std::lock_guard guard(pool_->mutex);
