@@ -1,0 +1,188 @@
+#include "terminal/tool.h"
+
+#include "base/json_text.h"
+#include "cli/text.h"
+#include "terminal/answers.h"
+#include "terminal/guard.h"
+#include "terminal/output.h"
+
+namespace cove::terminal {
+namespace {
+
+using Json = nlohmann::json;
+using Answer = nlohmann::ordered_json;
+
+std::string text_of(const Answer& answer) {
+  return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// Between the lines that a person reads and the words of the guard stands this: every request is judged once.
+std::optional<Answer> refused(const Request& request, const Settings& settings, const Hooks& hooks) {
+  if (!request.workdir.empty()) {
+    if (auto good = check_workdir(request.workdir); !good) return blocked_answer(good.error().message);
+  }
+  const GuardVerdict verdict = judge({.command = request.command,
+                                      .task = request.task,
+                                      .isolated = settings.isolated(),
+                                      .background = request.background,
+                                      .approved = request.approved,
+                                      .approve = hooks.approve});
+  if (verdict.kind == GuardVerdict::Kind::run) return std::nullopt;
+  return verdict.kind == GuardVerdict::Kind::blocked ? blocked_answer(verdict.why) : error_answer(verdict.why);
+}
+
+// A task's own overrides, and on top of them the request's.
+Json merged(Json base, const Json& more) {
+  if (!base.is_object()) return more;
+  if (more.is_object()) base.update(more);
+  return base;
+}
+
+std::string suffix_of(const Outcome& outcome, std::chrono::milliseconds timeout) {
+  if (outcome.ending == Ending::timeout) return "[Command timed out after " + cli::seconds_text(timeout) + "]";
+  return outcome.ending == Ending::interrupted ? "[Command interrupted]" : "";
+}
+
+}  // namespace
+
+struct Terminal::Running {
+  Settings settings;
+  Tasks::Use use;
+  std::chrono::milliseconds timeout{};
+  bool promoted = false;
+};
+
+std::string Terminal::run(std::string_view text, const Hooks& hooks) {
+  try {
+    const auto request = parse_request(parse_json(text));
+    return text_of(request ? run(*request, hooks) : error_answer(request.error().message));
+  } catch (const std::exception& e) {
+    return text_of(error_answer(std::string("internal: ") + e.what()));
+  }
+}
+
+Answer Terminal::run(const Request& request, const Hooks& hooks) {
+  Running running;
+  auto settings = read_settings(policy::host_env(), merged(tasks_.overrides(request.task), request.overrides));
+  if (!settings) return error_answer(settings.error().message);
+  running.settings = std::move(*settings);
+  running.timeout = request.timeout.value_or(running.settings.timeout);
+  running.promoted = !request.background && request.timeout && *request.timeout > running.settings.max_foreground;
+  if (auto answer = refused(request, running.settings, hooks)) return std::move(*answer);
+  auto use = tasks_.use(request.task, running.settings, {.deadline = Deadline::never(), .stop = hooks.stop});
+  if (!use) return failed_answer(use.error(), running.settings);
+  running.use = std::move(*use);
+  Answer answer = request.background || running.promoted ? run_background(request, running, hooks)
+                                                         : run_foreground(request, running, hooks);
+  if (!running.use.recreated.empty()) {
+    answer["environment_recreated"] = running.use.recreated;
+    if (!running.settings.warnings.empty()) answer["warnings"] = running.settings.warnings;
+  }
+  return answer;
+}
+
+Answer Terminal::run_foreground(const Request& request, Running& running, const Hooks& hooks) {
+  CommandSpec command;
+  command.script = request.command;
+  command.cwd = request.workdir;
+  command.timeout = running.timeout;
+  command.pty = request.pty;
+  command.rows = request.rows;
+  command.columns = request.columns;
+  command.end_with_client = true;
+  Output output(running.settings.output_chars);
+  CommandIo io;
+  io.output = [&](Stream, std::string_view bytes) { output.add(bytes); };
+  if (request.stdin_bytes) io.stdin_bytes = *request.stdin_bytes;
+  io.activity = hooks.activity;
+  io.activity_every = hooks.activity_every;
+  auto outcome = running.use.sandbox->run(command, io, {.deadline = Deadline::never(), .stop = hooks.stop});
+  if (!outcome) return failed_answer(outcome.error(), running.settings);
+  if (!outcome->error_text.empty()) output.add(outcome->error_text);
+  const Redaction redaction{.values = secret_values(policy::host_env()),
+                            .assignments = lists_variables(request.command)};
+  const auto rendered = output.finish(redaction, suffix_of(*outcome, running.timeout));
+  Answer answer = finished_answer(*outcome, rendered);
+  if (const std::string meaning = exit_code_meaning(request.command, outcome->exit_code); !meaning.empty())
+    if (!answer.contains("exit_code_meaning")) answer["exit_code_meaning"] = meaning;
+  const bool moved = !outcome->cwd.empty() && request.workdir.empty() && running.use.cwd != outcome->cwd;
+  if (moved) {
+    answer["cwd"] = outcome->cwd;
+    tasks_.note_cwd(request.task, outcome->cwd);
+  }
+  return answer;
+}
+
+Answer Terminal::run_background(const Request& request, Running& running, const Hooks& hooks) {
+  BackgroundRequest what;
+  what.task = request.task;
+  what.command.script = request.command;
+  what.command.cwd = request.workdir;
+  what.command.pty = request.pty;
+  what.command.rows = request.rows;
+  what.command.columns = request.columns;
+  what.command.open_stdin = request.open_stdin;
+  if (running.promoted || request.timeout) what.command.timeout = running.timeout;
+  what.stdin_bytes = request.stdin_bytes.value_or("");
+  what.notify_on_complete = request.notify_on_complete || running.promoted;
+  what.watch_patterns = request.watch_patterns;
+  const auto started =
+      background_.start(running.use.sandbox, std::move(what), {.deadline = Deadline::never(), .stop = hooks.stop});
+  if (!started) return failed_answer(started.error(), running.settings);
+  Answer answer{{"output", "Background process started"}, {"session_id", started->id}};
+  answer["pid"] = started->pid != 0 ? Answer(started->pid) : Answer();
+  answer["exit_code"] = 0;
+  answer["error"] = nullptr;
+  if (request.notify_on_complete || running.promoted) answer["notify_on_complete"] = true;
+  if (!request.watch_patterns.empty()) answer["watch_patterns"] = request.watch_patterns;
+  if (running.promoted)
+    answer["promoted_from_foreground"] = "a timeout of " + cli::seconds_text(running.timeout) +
+                                         " is more than a call waits (" +
+                                         cli::seconds_text(running.settings.max_foreground) +
+                                         "): it runs in the background, was started once, and tells when it has ended";
+  return answer;
+}
+
+std::string Terminal::process(std::string_view text, const Hooks& hooks) {
+  try {
+    const Json request = parse_json(text);
+    if (!request.is_object()) return R"({"status":"error","error":"expected a JSON object"})";
+    return json_text(background_.act(request, {.deadline = Deadline::never(), .stop = hooks.stop}));
+  } catch (const std::exception& e) {
+    return json_text({{"status", "error"}, {"error", std::string("internal: ") + e.what()}});
+  }
+}
+
+std::string Terminal::cleanup(std::string_view text) {
+  const Json request = parse_json(text);
+  const auto task = request.is_object() ? request.value("task_id", Json()) : Json();
+  const auto remove = request.is_object() ? request.value("remove", Json(false)) : Json(false);
+  if (!task.is_string() || !remove.is_boolean())
+    return json_text({{"status", "error"}, {"error", "cleanup: expected {\"task_id\": text, \"remove\": bool}"}});
+  const auto name = task.get<std::string>();
+  const auto done =
+      tasks_.cleanup(name.empty() ? "default" : name, remove.get<bool>() ? Tasks::Fate::remove : Tasks::Fate::keep);
+  if (!done) return json_text({{"status", "error"}, {"error", done.error().message}});
+  return json_text({{"status", "ok"}, {"cleaned", *done}});
+}
+
+std::string Terminal::set_overrides(std::string_view text) {
+  const Json request = parse_json(text);
+  const auto task = request.is_object() ? request.value("task_id", Json()) : Json();
+  if (!task.is_string()) return json_text({{"status", "error"}, {"error", "task_id: expected text"}});
+  const Json overrides = request.value("overrides", Json());
+  if (auto good = read_settings(policy::host_env(), overrides); !good)
+    return json_text({{"status", "error"}, {"error", good.error().message}});
+  const auto name = task.get<std::string>();
+  tasks_.set_overrides(name.empty() ? "default" : name, overrides);
+  return json_text({{"status", "ok"}});
+}
+
+std::string Terminal::notifications(Deadline deadline) { return json_text(background_.notifications(deadline)); }
+
+void Terminal::disown() noexcept {
+  background_.disown();
+  tasks_.disown();
+}
+
+}  // namespace cove::terminal
