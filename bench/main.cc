@@ -5,7 +5,8 @@
 //   --only M  one measure: paced, back-to-back, create, rate, output, stdin, memory or size (all on local), native
 //             (creation beside bwrap and others), native-warm, native-rate, native-memory, pool, thousand, layers
 //             (snapshots, forks, checkpoints, an image of 20 layers) unpack (beside tar), engines (docker
-//             and podman sandboxes beside their own exec and run) or gvisor (beside runsc exec)
+//             and podman sandboxes beside their own exec and run) gvisor (beside runsc exec) or python
+//             (the terminal tool beside subprocess.run)
 
 #include <array>
 #include <cstdio>
@@ -24,7 +25,7 @@ struct Measure {
   std::string_view name;
   std::vector<Row> (*run)(Effort);
 };
-constexpr std::array<Measure, 18> kMeasures{{{"paced", paced_latency},
+constexpr std::array<Measure, 19> kMeasures{{{"paced", paced_latency},
                                              {"back-to-back", back_to_back_latency},
                                              {"create", first_command},
                                              {"rate", commands_per_second},
@@ -41,7 +42,8 @@ constexpr std::array<Measure, 18> kMeasures{{{"paced", paced_latency},
                                              {"layers", layers},
                                              {"unpack", unpacking},
                                              {"engines", engines},
-                                             {"gvisor", gvisor_commands}}};
+                                             {"gvisor", gvisor_commands},
+                                             {"python", python_terminal}}};
 
 std::vector<Row> measure(std::string_view only, Effort effort) {
   std::vector<Row> all;
