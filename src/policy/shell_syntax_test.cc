@@ -156,6 +156,7 @@ constexpr Case kWrapped[] = {
     {"bash file <<E\nrm\nE", "bash|file"},
     {"busybox rm x", "busybox|rm|x\nrm|x"},
     {"C='rm -r'; $C x", "$C|x\nrm|-r|x"},
+    {"C=\"$C a\"; $C rm x", "$C|rm|x\nrm|x"},
     {"$SUDO rm x", "$SUDO|rm|x\nrm|x"},
     {"uv run rm x; npx vite", "uv|run|rm|x\nrm|x\nnpx|vite\nvite"},
     {"echo sudo rm; ssh h rm x; docker run i rm x", "echo|sudo|rm\nssh|h|rm|x\ndocker|run|i|rm|x"},
