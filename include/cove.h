@@ -49,9 +49,13 @@ typedef struct cove_hooks {
   /* While a command runs, about every tick_ms milliseconds. */
   void (*tick)(void* user);
   uint32_t tick_ms;
-  /* A person must decide whether a command may run; `why` is a sentence. 1 is yes; without this nobody can be asked. */
-  int (*approve)(void* user, const char* why);
+  /* A person must decide whether a command may run; `why` is a sentence. Without this nobody can be asked: it is not
+   * run. */
+  int (*approve)(void* user, const char* command, const char* why);
 } cove_hooks;
+
+/* What approve() answers; anything else is no. */
+enum { COVE_DENY = 0, COVE_ONCE = 1, COVE_SESSION = 2, COVE_ALWAYS = 3 };
 
 /* --- the terminal tool ------------------------------------------------------------------------------------------- */
 

@@ -74,8 +74,13 @@ terminal::Hooks terminal_hooks(const cove_hooks* hooks) {
   all.stop = call_of(hooks).stop;
   all.activity = io.activity;
   all.activity_every = io.activity_every;
-  if (hooks->approve != nullptr)
-    all.approve = [hooks](const std::string& why) { return hooks->approve(hooks->user, why.c_str()) == 1; };
+  if (hooks->approve != nullptr) {
+    all.approve = [hooks](const policy::Question& question) -> std::optional<policy::Answer> {
+      const int answer = hooks->approve(hooks->user, question.command.c_str(), question.sentence.c_str());
+      if (answer < COVE_ONCE || answer > COVE_ALWAYS) return policy::Answer::deny;
+      return static_cast<policy::Answer>(answer);
+    };
+  }
   return all;
 }
 

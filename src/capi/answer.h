@@ -30,6 +30,8 @@ template <class Work>
 char* guarded(Work work) {
   try {
     return work();
+  } catch (const nlohmann::json::exception& e) {
+    return give(Error{Errc::invalid, std::string("the request is not understood: ") + e.what()});
   } catch (const std::exception& e) {
     return give(Error{Errc::internal, e.what()});
   }

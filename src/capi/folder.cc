@@ -10,7 +10,7 @@
 
 namespace {
 
-const bool kLooked = [] {
+[[maybe_unused]] const bool kLooked = [] {
   Dl_info about{};
   if (dladdr(reinterpret_cast<const void*>(&cove::set_program_folder), &about) == 0 || about.dli_fname == nullptr)
     return false;

@@ -1,5 +1,6 @@
 #include "terminal/background.h"
 
+#include <cstdio>
 #include <ctime>
 #include <random>
 
@@ -17,9 +18,9 @@ constexpr std::uint64_t kPastTheEnd = std::uint64_t{1} << 62;
 constexpr std::size_t kMostEntries = 512;
 
 std::string make_id() {
-  std::random_device random;
+  std::random_device source;
   char text[32];
-  std::snprintf(text, sizeof(text), "proc_%06x%06x", random() & 0xFFFFFF, random() & 0xFFFFFF);
+  std::snprintf(text, sizeof(text), "proc_%06x%06x", source() & 0xFFFFFF, source() & 0xFFFFFF);
   return text;
 }
 

@@ -7,6 +7,7 @@
 // Answers are JSON objects; `status` is running, exited, killed, timeout (of wait: it still runs), already_exited, ok,
 // lost (its sandbox is gone), not_found or error.
 
+#include <atomic>
 #include <list>
 #include <map>
 #include <memory>

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <ctime>
 #include <memory>
 #include <random>
@@ -33,9 +34,9 @@ Result<UniqueFd> open_directory(const std::string& home) {
 }
 
 std::string make_file_name() {
-  std::random_device random;
+  std::random_device source;
   char name[96];
-  std::snprintf(name, sizeof(name), "out-%lld-%d-%08x.log", static_cast<long long>(time(nullptr)), getpid(), random());
+  std::snprintf(name, sizeof(name), "out-%lld-%d-%08x.log", static_cast<long long>(time(nullptr)), getpid(), source());
   return name;
 }
 

@@ -2,29 +2,53 @@
 
 // What stands between a request and a shell: one place that asks src/policy. Before a sandbox is made, so that a
 // command that is refused makes none.
+//
+//   deny list        on every backend, whatever else is allowed
+//   floor            where there are no walls: what would end this machine
+//   foreground       what never ends by itself, or hides in the background, is told to run as a background command
+//   ask list         where there are no walls: a person decides, once, for the task or always. Nobody there, or
+//   silence: no
 
 #include <functional>
+#include <mutex>
 #include <string>
+#include <vector>
+
+#include "policy/approval.h"
+#include "policy/shell_syntax.h"
 
 namespace cove::terminal {
 
 struct GuardRequest {
-  std::string command, task;
-  bool isolated = true;     // the backend has walls: nothing outside can be harmed
-  bool background = false;  // it may run for long
-  bool approved = false;    // by the caller, who says so itself: skips the asking, not the floor
-  // Asked when a person has to decide; empty: nobody can be asked.
-  std::function<bool(const std::string& why)> approve;
+  const policy::Script& script;
+  std::string command, task, cwd;
+  std::vector<std::string> deny, ask;  // patterns (policy/command_pattern.h)
+  bool isolated = true;                // the backend has walls: nothing outside can be harmed
+  bool background = false;
+  bool approved = false;  // the caller has asked already
+  policy::Ask person;     // empty: nobody can be asked
 };
 
 struct GuardVerdict {
   enum class Kind : unsigned char { run, blocked, not_in_foreground } kind = Kind::run;
-  std::string why;
+  std::string why;   // if it is not to be run
+  std::string hint;  // if it is
 };
 
-GuardVerdict judge(const GuardRequest& request);
+class Guard {
+ public:
+  // Waits for the person, if one is asked.
+  GuardVerdict judge(const GuardRequest& request);
+  void end_session(const std::string& task);
 
-// What an exit code says of this command ("no matches found"); "" if nothing is known.
-std::string exit_code_meaning(const std::string& command, int exit_code);
+ private:
+  GuardVerdict ask(const GuardRequest& request, const std::string& rule, const std::string& sentence);
+  Result<void> load();  // what was allowed for always: $COVE_HOME/approvals
+  void save() const;
+
+  std::mutex mutex_;
+  bool loaded_ = false;
+  policy::Approvals approvals_;
+};
 
 }  // namespace cove::terminal

@@ -1,5 +1,6 @@
 #include "terminal/make_sandbox.h"
 
+#include <cstdio>
 #include <random>
 #include <thread>
 
@@ -11,9 +12,9 @@ namespace cove::terminal {
 namespace {
 
 std::string random_text() {
-  std::random_device random;
+  std::random_device source;
   char text[16];
-  std::snprintf(text, sizeof(text), "%08x", random());
+  std::snprintf(text, sizeof(text), "%08x", source());
   return text;
 }
 

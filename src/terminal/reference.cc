@@ -144,7 +144,7 @@ Result<void> read_container(const Reader& reader, bool chosen) {
   if (!has_engine(spec.backend)) return {};
   if (const std::string* program = reader.find("HERMES_DOCKER_BINARY")) spec.engine = *program;
   COVE_TRY(const bool network, reader.is("TERMINAL_DOCKER_NETWORK", chosen || spec.net != "none"));
-  if (chosen || reader.find("TERMINAL_DOCKER_NETWORK") != nullptr) spec.net = network ? "full" : "none";
+  if (chosen || reader.find("TERMINAL_DOCKER_NETWORK") != nullptr) spec.net = network ? "full,private" : "none";
   COVE_CHECK(read_volumes(reader));
   COVE_CHECK(read_variables(reader));
   return refuse_the_rest(reader);

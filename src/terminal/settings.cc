@@ -75,6 +75,13 @@ Result<void> set_size(std::uint64_t& bytes, const Json& value) {
   return {};
 }
 
+// Whoever comes later can forbid more, not less.
+Result<void> add_patterns(std::vector<std::string>& patterns, const Json& value) {
+  COVE_TRY(const auto more, as_list(value));
+  patterns.insert(patterns.end(), more.begin(), more.end());
+  return {};
+}
+
 using Setter = Result<void> (*)(Settings&, const Json&);
 struct Key {
   std::string_view name;
@@ -129,7 +136,8 @@ const Key kKeys[] = {
        s.fail_when_degraded = text == "fail";
        return {};
      }},
-    {"guard", [](Settings&, const Json&) -> Result<void> { return {}; }},  // for those who read it (guard.h)
+    {"deny", [](Settings& s, const Json& v) { return add_patterns(s.deny, v); }},
+    {"ask", [](Settings& s, const Json& v) { return add_patterns(s.ask, v); }},
 };
 
 std::string known() {
@@ -211,7 +219,7 @@ Result<void> apply_variables(Settings& settings, const policy::HostEnv& host) {
   for (const cli::Setting& setting : cli::settings())
     COVE_CHECK(apply_variable(settings, host, "COVE_TERMINAL_" + upper(setting.key), setting.key));
   for (const Key& key : kKeys) {
-    if (key.name != "guard") COVE_CHECK(apply_variable(settings, host, "COVE_TERMINAL_" + upper(key.name), key.name));
+    COVE_CHECK(apply_variable(settings, host, "COVE_TERMINAL_" + upper(key.name), key.name));
   }
   return {};
 }

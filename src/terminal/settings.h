@@ -26,6 +26,7 @@ struct Settings {
   SandboxSpec spec;
   std::vector<std::string> env, forward_env;  // K=V; names and patterns
   std::chrono::milliseconds timeout{180'000}, max_foreground{600'000}, lifetime{300'000};
+  std::vector<std::string> deny, ask;  // patterns of commands (guard.h); each source adds to them
   std::size_t output_chars = 50'000;
   bool fail_when_degraded = false;
   std::vector<std::string> warnings;  // what was left out, a sentence each
@@ -34,10 +35,10 @@ struct Settings {
 };
 
 // From the surroundings, then `overrides` (an object, or null).
-Result<Settings> read_settings(const policy::HostEnv& host, const nlohmann::json& overrides);
+Result<Settings> read_settings(const policy::HostEnv& everything, const nlohmann::json& overrides);
 
 // One value of [terminal], COVE_TERMINAL_* or overrides.
-Result<void> apply_setting(Settings& settings, const std::string& key, const nlohmann::json& value);
+Result<void> apply_setting(Settings& settings, const std::string& given, const nlohmann::json& value);
 // reference.cc: the TERMINAL_* variables. Those of containers are read only where a container is asked for.
 Result<void> apply_reference(Settings& settings, const policy::HostEnv& host);
 

@@ -123,6 +123,14 @@ std::vector<std::pair<std::string, std::shared_ptr<Sandbox>>> Tasks::all() const
   return living_ones;
 }
 
+std::optional<std::string> Tasks::cwd(const std::string& name) const {
+  const std::lock_guard guard(mutex_);
+  const auto found = tasks_.find(name);
+  if (found == tasks_.end()) return std::nullopt;
+  const std::lock_guard inner(found->second->mutex);
+  return found->second->cwd;
+}
+
 void Tasks::note_cwd(const std::string& name, const std::string& cwd) {
   const std::shared_ptr<Task> task = entry(name);
   const std::lock_guard guard(task->mutex);

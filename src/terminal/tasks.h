@@ -42,6 +42,7 @@ class Tasks {
   Result<std::shared_ptr<Sandbox>> find(const std::string& task);
   std::vector<std::pair<std::string, std::shared_ptr<Sandbox>>> all() const;  // of this process
 
+  std::optional<std::string> cwd(const std::string& task) const;  // as far as known
   void note_cwd(const std::string& task, const std::string& cwd);
 
   // What register_overrides() gave for the task; null if nothing.

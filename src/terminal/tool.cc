@@ -1,34 +1,21 @@
 #include "terminal/tool.h"
 
+#include <cstdlib>
+
 #include "base/json_text.h"
 #include "cli/text.h"
+#include "policy/exit_meaning.h"
+#include "policy/sudo.h"
 #include "terminal/answers.h"
-#include "terminal/guard.h"
 #include "terminal/output.h"
 
 namespace cove::terminal {
 namespace {
 
 using Json = nlohmann::json;
-using Answer = nlohmann::ordered_json;
 
 std::string text_of(const Answer& answer) {
   return answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-// Between the lines that a person reads and the words of the guard stands this: every request is judged once.
-std::optional<Answer> refused(const Request& request, const Settings& settings, const Hooks& hooks) {
-  if (!request.workdir.empty()) {
-    if (auto good = check_workdir(request.workdir); !good) return blocked_answer(good.error().message);
-  }
-  const GuardVerdict verdict = judge({.command = request.command,
-                                      .task = request.task,
-                                      .isolated = settings.isolated(),
-                                      .background = request.background,
-                                      .approved = request.approved,
-                                      .approve = hooks.approve});
-  if (verdict.kind == GuardVerdict::Kind::run) return std::nullopt;
-  return verdict.kind == GuardVerdict::Kind::blocked ? blocked_answer(verdict.why) : error_answer(verdict.why);
 }
 
 // A task's own overrides, and on top of them the request's.
@@ -36,6 +23,23 @@ Json merged(Json base, const Json& more) {
   if (!base.is_object()) return more;
   if (more.is_object()) base.update(more);
   return base;
+}
+
+// A command whose sudos read the password, where there is one to read; they get it before anything else on stdin.
+struct Prepared {
+  std::string script;
+  std::optional<std::string> stdin_bytes;
+  std::string password;  // if it was used
+};
+
+Prepared prepare(const Request& request, const policy::Script& script) {
+  const char* password = std::getenv("SUDO_PASSWORD");
+  if (password == nullptr || *password == '\0') return {request.command, request.stdin_bytes, ""};
+  auto rewritten = policy::sudo_reads_stdin(request.command, script);
+  if (rewritten.count == 0) return {request.command, request.stdin_bytes, ""};
+  std::string lines;
+  for (unsigned i = 0; i < rewritten.count; ++i) lines += std::string(password) + "\n";
+  return {std::move(rewritten.text), lines + request.stdin_bytes.value_or(""), password};
 }
 
 std::string suffix_of(const Outcome& outcome, std::chrono::milliseconds timeout) {
@@ -47,10 +51,36 @@ std::string suffix_of(const Outcome& outcome, std::chrono::milliseconds timeout)
 
 struct Terminal::Running {
   Settings settings;
+  policy::Script script;
+  std::string hint;
   Tasks::Use use;
   std::chrono::milliseconds timeout{};
   bool promoted = false;
 };
+
+// Before anything is made for it.
+std::optional<Answer> Terminal::refused(const Request& request, Running& running, const Hooks& hooks) {
+  if (!request.workdir.empty()) {
+    if (auto good = check_workdir(request.workdir); !good) return blocked_answer(good.error().message);
+  }
+  const Settings& settings = running.settings;
+  const std::string cwd =
+      request.workdir.empty() ? tasks_.cwd(request.task).value_or(settings.spec.cwd) : request.workdir;
+  running.script = policy::parse_shell(request.command);
+  GuardVerdict verdict = guard_.judge({.script = running.script,
+                                       .command = request.command,
+                                       .task = request.task,
+                                       .cwd = cwd,
+                                       .deny = settings.deny,
+                                       .ask = settings.ask,
+                                       .isolated = settings.isolated(),
+                                       .background = request.background || running.promoted,
+                                       .approved = request.approved,
+                                       .person = hooks.approve});
+  running.hint = std::move(verdict.hint);
+  if (verdict.kind == GuardVerdict::Kind::run) return std::nullopt;
+  return verdict.kind == GuardVerdict::Kind::blocked ? blocked_answer(verdict.why) : error_answer(verdict.why);
+}
 
 std::string Terminal::run(std::string_view text, const Hooks& hooks) {
   try {
@@ -68,7 +98,7 @@ Answer Terminal::run(const Request& request, const Hooks& hooks) {
   running.settings = std::move(*settings);
   running.timeout = request.timeout.value_or(running.settings.timeout);
   running.promoted = !request.background && request.timeout && *request.timeout > running.settings.max_foreground;
-  if (auto answer = refused(request, running.settings, hooks)) return std::move(*answer);
+  if (auto answer = refused(request, running, hooks)) return std::move(*answer);
   auto use = tasks_.use(request.task, running.settings, {.deadline = Deadline::never(), .stop = hooks.stop});
   if (!use) return failed_answer(use.error(), running.settings);
   running.use = std::move(*use);
@@ -83,7 +113,8 @@ Answer Terminal::run(const Request& request, const Hooks& hooks) {
 
 Answer Terminal::run_foreground(const Request& request, Running& running, const Hooks& hooks) {
   CommandSpec command;
-  command.script = request.command;
+  const Prepared prepared = prepare(request, running.script);
+  command.script = prepared.script;
   command.cwd = request.workdir;
   command.timeout = running.timeout;
   command.pty = request.pty;
@@ -93,18 +124,20 @@ Answer Terminal::run_foreground(const Request& request, Running& running, const 
   Output output(running.settings.output_chars);
   CommandIo io;
   io.output = [&](Stream, std::string_view bytes) { output.add(bytes); };
-  if (request.stdin_bytes) io.stdin_bytes = *request.stdin_bytes;
+  if (prepared.stdin_bytes) io.stdin_bytes = *prepared.stdin_bytes;
   io.activity = hooks.activity;
   io.activity_every = hooks.activity_every;
   auto outcome = running.use.sandbox->run(command, io, {.deadline = Deadline::never(), .stop = hooks.stop});
   if (!outcome) return failed_answer(outcome.error(), running.settings);
   if (!outcome->error_text.empty()) output.add(outcome->error_text);
-  const Redaction redaction{.values = secret_values(policy::host_env()),
-                            .assignments = lists_variables(request.command)};
+  Redaction redaction{.values = secret_values(policy::host_env()), .assignments = lists_variables(request.command)};
+  if (!prepared.password.empty()) redaction.values.push_back(prepared.password);
   const auto rendered = output.finish(redaction, suffix_of(*outcome, running.timeout));
   Answer answer = finished_answer(*outcome, rendered);
-  if (const std::string meaning = exit_code_meaning(request.command, outcome->exit_code); !meaning.empty())
-    if (!answer.contains("exit_code_meaning")) answer["exit_code_meaning"] = meaning;
+  if (const std::string meaning = policy::exit_meaning(running.script, outcome->exit_code);
+      !meaning.empty() && outcome->ending == Ending::exited && !answer.contains("exit_code_meaning"))
+    answer["exit_code_meaning"] = meaning;
+  if (!running.hint.empty() && outcome->ending == Ending::timeout) answer["hint"] = running.hint;
   const bool moved = !outcome->cwd.empty() && request.workdir.empty() && running.use.cwd != outcome->cwd;
   if (moved) {
     answer["cwd"] = outcome->cwd;
@@ -116,14 +149,15 @@ Answer Terminal::run_foreground(const Request& request, Running& running, const 
 Answer Terminal::run_background(const Request& request, Running& running, const Hooks& hooks) {
   BackgroundRequest what;
   what.task = request.task;
-  what.command.script = request.command;
+  const Prepared prepared = prepare(request, running.script);
+  what.command.script = prepared.script;
   what.command.cwd = request.workdir;
   what.command.pty = request.pty;
   what.command.rows = request.rows;
   what.command.columns = request.columns;
   what.command.open_stdin = request.open_stdin;
   if (running.promoted || request.timeout) what.command.timeout = running.timeout;
-  what.stdin_bytes = request.stdin_bytes.value_or("");
+  what.stdin_bytes = prepared.stdin_bytes.value_or("");
   what.notify_on_complete = request.notify_on_complete || running.promoted;
   what.watch_patterns = request.watch_patterns;
   const auto started =

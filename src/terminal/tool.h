@@ -11,10 +11,12 @@
 // Calls may be made from any number of threads; those of one task share its session.
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "terminal/background.h"
+#include "terminal/guard.h"
 #include "terminal/request.h"
 #include "terminal/tasks.h"
 
@@ -25,7 +27,7 @@ struct Hooks {
   std::stop_token stop;  // interrupts the command: exit code 130
   std::function<void()> activity;
   std::chrono::milliseconds activity_every{10'000};
-  std::function<bool(const std::string& why)> approve;
+  policy::Ask approve;  // asked when a person has to decide (guard.h)
 };
 
 class Terminal {
@@ -49,6 +51,8 @@ class Terminal {
   nlohmann::ordered_json run_foreground(const Request& request, Running& running, const Hooks& hooks);
   nlohmann::ordered_json run_background(const Request& request, Running& running, const Hooks& hooks);
 
+  std::optional<nlohmann::ordered_json> refused(const Request& request, Running& running, const Hooks& hooks);
+  Guard guard_;
   Tasks tasks_;
   Background background_;  // goes first: it holds what tasks_ ends
 };

@@ -9,7 +9,7 @@ import os
 import sys
 import threading
 from pathlib import Path
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 ABI = 1
 
@@ -29,7 +29,11 @@ class CoveError(Exception):
 
 _Output = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
 _Tick = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-_Approve = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)
+_Approve = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+
+#: Asked when a person must decide: (command, why) -> True, False, or how long a yes counts: "once", "session", "always".
+Approve = Callable[[str, str], Union[bool, str]]
+_ANSWERS: Dict[Any, int] = {True: 1, "once": 1, "session": 2, "always": 3}
 
 
 class Hooks(ctypes.Structure):
@@ -152,7 +156,7 @@ class Call:
         self,
         output: Optional[Callable[[int, bytes], None]] = None,
         stop: Optional[Stop] = None,
-        approve: Optional[Callable[[str], bool]] = None,
+        approve: Optional[Approve] = None,
         activity: Optional[Callable[[], None]] = None,
     ) -> None:
         self.raised: Optional[BaseException] = None
@@ -220,9 +224,9 @@ class Call:
         except BaseException as error:  # noqa: B902
             self._failed(error)
 
-    def _on_approve(self, _user: int, why: bytes) -> int:
+    def _on_approve(self, _user: int, command: bytes, why: bytes) -> int:
         try:
-            return 1 if self._approve(why.decode("utf-8", "replace")) else 0
+            return _ANSWERS.get(self._approve(command.decode("utf-8", "replace"), why.decode("utf-8", "replace")), 0)
         except BaseException as error:  # noqa: B902
             self._failed(error)
             return 0

@@ -49,7 +49,8 @@ class CoveEnvironment:
             **settings,
         )
         if backend != "local":
-            options["net"] = "full" if network else "none"
+            contained = backend in ("docker", "podman")
+            options["net"] = ("full,private" if contained else "full") if network else "none"
         self._sandbox: Optional[Sandbox] = self._find_or_make(options)
         self.cwd = cwd or self._sandbox.sh("pwd").output.strip()
 

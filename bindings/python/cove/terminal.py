@@ -6,7 +6,7 @@ import atexit
 import json
 from typing import Any, Callable, Dict, List, Optional, Sequence, Union
 
-from ._library import Call, Stop, encode, library, take_text
+from ._library import Approve, Call, Stop, encode, library, take_text
 
 
 def terminal_tool(
@@ -26,7 +26,7 @@ def terminal_tool(
     rows: Optional[int] = None,
     columns: Optional[int] = None,
     overrides: Optional[Dict[str, Any]] = None,
-    approve: Optional[Callable[[str], bool]] = None,
+    approve: Optional[Approve] = None,
     activity: Optional[Callable[[], None]] = None,
     stop: Optional[Stop] = None,
     **ignored: Any,
