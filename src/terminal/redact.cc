@@ -143,7 +143,8 @@ std::string mask_private_keys(std::string_view text) {
     }
     out += text.substr(from, body - from);
     out += kMask;
-    from = end;
+    out += text.substr(end, after - end);
+    from = after;
   }
   return out.append(text.substr(from));
 }

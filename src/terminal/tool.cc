@@ -131,7 +131,7 @@ Answer Terminal::run_foreground(const Request& request, Running& running, const 
   if (!outcome) return failed_answer(outcome.error(), running.settings);
   if (!outcome->error_text.empty()) output.add(outcome->error_text);
   Redaction redaction{.values = secret_values(policy::host_env()), .assignments = lists_variables(request.command)};
-  if (!prepared.password.empty()) redaction.values.push_back(prepared.password);
+  if (prepared.password.size() >= 4) redaction.values.push_back(prepared.password);
   const auto rendered = output.finish(redaction, suffix_of(*outcome, running.timeout));
   Answer answer = finished_answer(*outcome, rendered);
   if (const std::string meaning = policy::exit_meaning(running.script, outcome->exit_code);
@@ -194,6 +194,7 @@ std::string Terminal::cleanup(std::string_view text) {
   if (!task.is_string() || !remove.is_boolean())
     return json_text({{"status", "error"}, {"error", "cleanup: expected {\"task_id\": text, \"remove\": bool}"}});
   const auto name = task.get<std::string>();
+  guard_.end_session(name.empty() ? "default" : name);
   const auto done =
       tasks_.cleanup(name.empty() ? "default" : name, remove.get<bool>() ? Tasks::Fate::remove : Tasks::Fate::keep);
   if (!done) return json_text({{"status", "error"}, {"error", done.error().message}});

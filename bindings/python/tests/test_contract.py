@@ -62,6 +62,64 @@ def test_123_a_workdir_of_any_language_is_fine_and_not_remembered(task):
     assert run("pwd", task, workdir="/not/there")["exit_code"] == 126
 
 
+@pytest.mark.parametrize("command", ['git commit -m "nohup x &"', "cat <<'E'\na & b\nE", "echo 'rm -rf /'", "true 2>&1 # npm run dev &"])
+def test_124_text_that_mentions_a_command_is_not_refused(task, command):
+    assert "status" not in run(command, task)
+
+
+@pytest.mark.parametrize("command", ["nohup sleep 1 &", "python3 -m http.server"])
+def test_125_what_belongs_into_the_background_is_told_so(task, command):
+    before = len(boxes())
+    answer = run(command, task)
+    assert answer["exit_code"] == -1 and answer["status"] == "error" and "background" in answer["error"]
+    assert len(boxes()) == before
+
+
+def test_126_what_an_exit_code_means(task):
+    assert "exit_code_meaning" in run("echo a | grep b", task)
+    assert "exit_code_meaning" not in run("false", task)
+
+
+@pytest.mark.parametrize("command", ["rm -rf /", "sudo rm -rf --no-preserve-root / ", "mkfs.ext4 /dev/sda1", ":(){ :|:& };:"])
+def test_126_what_would_end_the_machine_is_blocked_without_walls_even_when_forced(task, command):
+    answer = run(command, task, force=True, overrides={"backend": "local"})
+    assert answer["status"] == "blocked" and answer["exit_code"] == -1
+
+
+def test_127_silence_is_not_consent_and_answers_are_remembered(task, monkeypatch):
+    monkeypatch.setenv("COVE_TERMINAL_ASK", '["touch *"]')
+    local = {"overrides": {"backend": "local"}}
+    target = f"/tmp/cove-python-{os.getpid()}-touched"
+    assert run(f"touch {target}", task, **local)["status"] == "blocked"
+    assert run(f"touch {target}", task, approve=lambda command, why: None, **local)["status"] == "blocked"
+    assert not os.path.exists(target)
+    asked = []
+
+    def approve(command, why):
+        asked.append(command)
+        return "session"
+
+    for _ in range(2):
+        assert run(f"touch {target}; rm {target}", task, approve=approve, **local)["exit_code"] == 0
+    assert len(asked) == 1
+    assert run("touch f", task)["exit_code"] == 0  # behind walls nobody is asked
+
+
+def test_a_denied_command_is_denied_everywhere(task, monkeypatch):
+    monkeypatch.setenv("COVE_TERMINAL_DENY", "git push *")
+    assert run("cd / && git push origin", task, force=True)["status"] == "blocked"
+
+
+def test_131_sudo_reads_the_password_and_nobody_else_sees_it(task, monkeypatch):
+    monkeypatch.setenv("SUDO_PASSWORD", "swordfish-9")
+    run("mkdir -p bin && cat > bin/sudo && chmod +x bin/sudo && export PATH=$PWD/bin:$PATH", task, stdin=(
+        '#!/bin/bash\nprompt=none\nwhile [[ $1 == -* ]]; do case $1 in -S) IFS= read -r p ;; -p) shift ;; esac; shift; done\n'
+        '[ "$p" = swordfish-9 ] && echo "as root: $*" || echo refused\n'))
+    answer = run("sudo a && sudo b; echo 'sudo x'; cat", task, stdin="rest")
+    assert answer["output"] == "as root: a\nas root: b\nsudo x\nrest"
+    assert "swordfish" not in json.dumps(run("read p; echo $p; sudo c", task, stdin="x"))
+
+
 def test_128_a_refused_command_makes_no_sandbox(task):
     before = len(boxes())
     assert run("  \n ", task)["status"] == "blocked"
