@@ -6,6 +6,7 @@
 
 #include "record/record.h"
 #include "terminal/log_reader.h"
+#include "terminal/plain_text.h"
 
 namespace cove::terminal {
 namespace {

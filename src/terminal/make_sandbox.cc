@@ -30,6 +30,10 @@ Result<void> check_kind(const std::string& task, const record::Info& info, const
   const auto differs = [](const std::string& asked, const std::string& has) {
     return !asked.empty() && asked != "auto" && !has.empty() && asked != has;
   };
+  if (wanted.backend == "auto" && info.spec.backend == "local")
+    return fail(Errc::conflict, "task '" + task + "' has a persistent sandbox (" + info.name +
+                                    ") without walls: name the backend 'local', or remove it with 'cove rm " +
+                                    info.name + "'");
   const bool backend = differs(wanted.backend, info.spec.backend), image = differs(wanted.image, info.spec.image);
   if (!backend && !image) return {};
   return fail(Errc::conflict, "task '" + task + "' has a persistent sandbox (" + info.name + ") of " +

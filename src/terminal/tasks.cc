@@ -79,6 +79,7 @@ Result<Tasks::Use> Tasks::make(const std::string& name, Task& task, const Settin
   if (!made.found && !settings.spec.cwd.empty()) use.cwd = settings.spec.cwd;
   task.sandbox = use.sandbox;
   task.persistent = settings.spec.persistent;
+  task.isolated = settings.isolated();
   task.had_one = true;
   task.cwd = use.cwd;
   task.used = Clock::now();
@@ -123,12 +124,12 @@ std::vector<std::pair<std::string, std::shared_ptr<Sandbox>>> Tasks::all() const
   return living_ones;
 }
 
-std::optional<std::string> Tasks::cwd(const std::string& name) const {
+Tasks::Known Tasks::known(const std::string& name) const {
   const std::lock_guard guard(mutex_);
   const auto found = tasks_.find(name);
-  if (found == tasks_.end()) return std::nullopt;
+  if (found == tasks_.end()) return {};
   const std::lock_guard inner(found->second->mutex);
-  return found->second->cwd;
+  return {found->second->cwd, found->second->isolated || !found->second->sandbox};
 }
 
 void Tasks::note_cwd(const std::string& name, const std::string& cwd) {
@@ -176,6 +177,13 @@ Result<bool> Tasks::cleanup(const std::string& name, Fate fate, const Call& call
     if (sandbox)
       COVE_CHECK(sandbox->stop({.remove = !keep, .grace_ms = 500}, call.deadline.is_never() ? until_end() : call));
     ended = sandbox != nullptr;
+  }
+  // A persistent one that another process has made.
+  if (!ended && fate == Fate::keep) {
+    if (auto running = Sandbox::open(sandbox_of(name))) {
+      COVE_CHECK(running->stop({.remove = false, .grace_ms = 500}, call.deadline.is_never() ? until_end() : call));
+      ended = true;
+    }
   }
   if (fate == Fate::remove) {
     auto removed = Sandbox::remove(sandbox_of(name), call.deadline.is_never() ? until_end() : call);

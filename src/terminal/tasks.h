@@ -42,7 +42,13 @@ class Tasks {
   Result<std::shared_ptr<Sandbox>> find(const std::string& task);
   std::vector<std::pair<std::string, std::shared_ptr<Sandbox>>> all() const;  // of this process
 
-  std::optional<std::string> cwd(const std::string& task) const;  // as far as known
+  // About the task's sandbox, as far as known without making it. It stays what it was made as, whatever is asked for
+  // since.
+  struct Known {
+    std::optional<std::string> cwd;
+    bool isolated = true;
+  };
+  Known known(const std::string& task) const;
   void note_cwd(const std::string& task, const std::string& cwd);
 
   // What register_overrides() gave for the task; null if nothing.
@@ -64,7 +70,7 @@ class Tasks {
     std::mutex mutex;  // of what follows
     std::shared_ptr<Sandbox> sandbox;
     std::stop_source stop_making;
-    bool persistent = false, had_one = false;
+    bool persistent = false, had_one = false, isolated = true;
     std::optional<std::string> cwd;
     Clock::time_point used{};
     std::chrono::milliseconds lifetime{};

@@ -64,8 +64,8 @@ std::optional<Answer> Terminal::refused(const Request& request, Running& running
     if (auto good = check_workdir(request.workdir); !good) return blocked_answer(good.error().message);
   }
   const Settings& settings = running.settings;
-  const std::string cwd =
-      request.workdir.empty() ? tasks_.cwd(request.task).value_or(settings.spec.cwd) : request.workdir;
+  const Tasks::Known known = tasks_.known(request.task);
+  const std::string cwd = request.workdir.empty() ? known.cwd.value_or(settings.spec.cwd) : request.workdir;
   running.script = policy::parse_shell(request.command);
   GuardVerdict verdict = guard_.judge({.script = running.script,
                                        .command = request.command,
@@ -73,7 +73,7 @@ std::optional<Answer> Terminal::refused(const Request& request, Running& running
                                        .cwd = cwd,
                                        .deny = settings.deny,
                                        .ask = settings.ask,
-                                       .isolated = settings.isolated(),
+                                       .isolated = settings.isolated() && known.isolated,
                                        .background = request.background || running.promoted,
                                        .approved = request.approved,
                                        .person = hooks.approve});
@@ -162,6 +162,7 @@ Answer Terminal::run_background(const Request& request, Running& running, const 
   what.watch_patterns = request.watch_patterns;
   const auto started =
       background_.start(running.use.sandbox, std::move(what), {.deadline = Deadline::never(), .stop = hooks.stop});
+  if (!started && started.error().code == Errc::not_found) return error_answer(started.error().message);
   if (!started) return failed_answer(started.error(), running.settings);
   Answer answer{{"output", "Background process started"}, {"session_id", started->id}};
   answer["pid"] = started->pid != 0 ? Answer(started->pid) : Answer();

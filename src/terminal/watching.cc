@@ -2,6 +2,7 @@
 
 #include "terminal/background.h"
 #include "terminal/log_reader.h"
+#include "terminal/plain_text.h"
 
 namespace cove::terminal {
 namespace {

@@ -38,7 +38,7 @@ def test_a_stream_comes_as_it_is_printed_and_can_be_left(box):
 
 
 def test_files(box):
-    box.files.write("/workspace/d/a.txt" if box.files.exists("/workspace/d") else "/workspace/a.txt", b"\0bytes")
+    box.files.write("/workspace/a.txt", b"\0bytes")
     assert box.files.read("/workspace/a.txt") == b"\0bytes"
     box.files.make_directory("/workspace/x/y")
     box.files.move("/workspace/a.txt", "/workspace/x/y/b")
@@ -103,9 +103,10 @@ def test_what_is_asked_for_wrongly_is_an_error():
 
 
 def test_limits_and_environment():
-    with Sandbox("native", env={"GIVEN": "x y"}, memory="256m", pids=100, cwd="/srv") as box:
-        assert box.sh("echo $GIVEN; pwd").output == "x y\n/srv\n"
-        assert box.inspect()["spec"]["memory_bytes"] == 256 << 20
+    with Sandbox("native", env={"GIVEN": "x y"}, timeout=7, idle_timeout="5m", cwd="/tmp") as box:
+        assert box.sh("echo $GIVEN; pwd").output == "x y\n/tmp\n"
+        spec = box.inspect()["spec"]
+        assert (spec["timeout_ms"], spec["idle_timeout_ms"], spec["owned"]) == (7000, 300_000, True)
 
 
 def test_asyncio():
