@@ -25,6 +25,13 @@ Result<Sandbox> create(std::string name, const Settings& settings, const Call& c
   return Sandbox::create(spec, call);
 }
 
+std::string backend_of(const std::string& name, const Settings& settings) {
+  if (settings.spec.backend != "auto") return settings.spec.backend;
+  const auto record = record::Record::open(name);
+  const auto info = record ? record->info() : Result<record::Info>(fail(record.error()));
+  return info ? info->spec.backend : settings.spec.backend;
+}
+
 // Files of one image do not become those of another one because a variable has changed.
 Result<void> check_kind(const std::string& task, const record::Info& info, const SandboxSpec& wanted) {
   const auto differs = [](const std::string& asked, const std::string& has) {
@@ -52,12 +59,12 @@ Result<Made> find_or_create(const std::string& task, const Settings& settings, c
     Result<Sandbox> sandbox = fail(Errc::internal, "");
     if (!record) {
       sandbox = create(name, settings, call);
-      if (sandbox) return Made{std::move(*sandbox), false};
+      if (sandbox) return Made{std::move(*sandbox), backend_of(name, settings), false};
     } else {
       COVE_TRY(const auto info, record->info());
       COVE_CHECK(check_kind(task, info, settings.spec));
       sandbox = info.life == record::Life::running ? Sandbox::open(name) : Sandbox::restart(name, call);
-      if (sandbox) return Made{std::move(*sandbox), true};
+      if (sandbox) return Made{std::move(*sandbox), info.spec.backend, true};
     }
     const Errc why = sandbox.error().code;
     const bool passing = why == Errc::conflict || why == Errc::disconnected || (record && why == Errc::not_found);
@@ -79,7 +86,8 @@ Result<SandboxSpec> complete_spec(const Settings& settings) {
 Result<Made> make_sandbox(const std::string& task, const Settings& settings, const Call& call) {
   if (settings.spec.persistent) return find_or_create(task, settings, call);
   COVE_TRY(Sandbox made, create(record::name_for("task-" + task + "-" + random_text()), settings, call));
-  return Made{std::move(made), false};
+  std::string backend = backend_of(made.name(), settings);
+  return Made{std::move(made), std::move(backend), false};
 }
 
 }  // namespace cove::terminal

@@ -12,7 +12,8 @@ Result<SandboxSpec> complete_spec(const Settings& settings);
 // persistent one is there that is another kind of sandbox.
 struct Made {
   Sandbox sandbox;
-  bool found = false;  // it was there already, running or stopped
+  std::string backend;  // what `auto` became
+  bool found = false;   // it was there already, running or stopped
 };
 Result<Made> make_sandbox(const std::string& task, const Settings& settings, const Call& call);
 

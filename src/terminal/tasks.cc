@@ -43,21 +43,26 @@ std::shared_ptr<Sandbox> Tasks::living(Task& task) const {
   return task.sandbox;
 }
 
+// One that is asked for by name is never another one, also where a task has one already.
+Result<Tasks::Use> Tasks::use_of(const std::string& name, Task& task, std::shared_ptr<Sandbox> sandbox,
+                                 const Settings& settings) {
+  const std::lock_guard guard(task.mutex);
+  const std::string& wanted = settings.spec.backend;
+  if (wanted != task.backend && (wanted != "auto" || task.backend == "local"))
+    return fail(Errc::conflict, "task '" + name + "' has a sandbox of backend " + task.backend + ", and " + wanted +
+                                    " is asked for: clean the task up first, or ask for the same");
+  return Use{std::move(sandbox), "", task.cwd};
+}
+
 Result<Tasks::Use> Tasks::use(const std::string& name, const Settings& settings, const Call& call) {
   const std::shared_ptr<Task> task = entry(name);
-  if (auto sandbox = living(*task)) {
-    const std::lock_guard guard(task->mutex);
-    return Use{std::move(sandbox), "", task->cwd};
-  }
+  if (auto sandbox = living(*task)) return use_of(name, *task, std::move(sandbox), settings);
   while (!task->making.try_lock_for(std::chrono::milliseconds(50))) {
     if (call.stop.stop_requested()) return fail(Errc::cancelled, "the call was stopped while its sandbox was made");
     if (call.deadline.passed()) return fail(Errc::timeout, "the sandbox of this task was not ready in time");
   }
   const std::lock_guard making(task->making, std::adopt_lock);
-  if (auto sandbox = living(*task)) {
-    const std::lock_guard guard(task->mutex);
-    return Use{std::move(sandbox), "", task->cwd};
-  }
+  if (auto sandbox = living(*task)) return use_of(name, *task, std::move(sandbox), settings);
   drop_the_dead();
   return make(name, *task, settings, call);
 }
@@ -79,7 +84,7 @@ Result<Tasks::Use> Tasks::make(const std::string& name, Task& task, const Settin
   if (!made.found && !settings.spec.cwd.empty()) use.cwd = settings.spec.cwd;
   task.sandbox = use.sandbox;
   task.persistent = settings.spec.persistent;
-  task.isolated = settings.isolated();
+  task.backend = made.backend;
   task.had_one = true;
   task.cwd = use.cwd;
   task.used = Clock::now();
@@ -129,7 +134,7 @@ Tasks::Known Tasks::known(const std::string& name) const {
   const auto found = tasks_.find(name);
   if (found == tasks_.end()) return {};
   const std::lock_guard inner(found->second->mutex);
-  return {found->second->cwd, found->second->isolated || !found->second->sandbox};
+  return {found->second->cwd, found->second->backend != "local" || !found->second->sandbox};
 }
 
 void Tasks::note_cwd(const std::string& name, const std::string& cwd) {

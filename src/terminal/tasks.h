@@ -70,7 +70,8 @@ class Tasks {
     std::mutex mutex;  // of what follows
     std::shared_ptr<Sandbox> sandbox;
     std::stop_source stop_making;
-    bool persistent = false, had_one = false, isolated = true;
+    bool persistent = false, had_one = false;
+    std::string backend;  // what it really is
     std::optional<std::string> cwd;
     Clock::time_point used{};
     std::chrono::milliseconds lifetime{};
@@ -78,6 +79,8 @@ class Tasks {
 
   std::shared_ptr<Task> entry(const std::string& task);
   std::shared_ptr<Sandbox> living(Task& task) const;
+  static Result<Use> use_of(const std::string& name, Task& task, std::shared_ptr<Sandbox> sandbox,
+                            const Settings& settings);
   Result<Use> make(const std::string& name, Task& task, const Settings& settings, const Call& call);
   void drop_the_dead();
   bool is_left_alone(Task& task) const;
