@@ -27,6 +27,7 @@ std::vector<Row> thousand(Effort effort);  // a thousand idle sandboxes at once
 
 std::vector<Row> engines(Effort effort);  // docker and podman sandboxes beside exec and run
 std::vector<Row> gvisor_commands(Effort effort);
+std::vector<Row> microvm(Effort effort);
 
 std::vector<Row> python_terminal(Effort effort);  // the terminal tool from Python beside subprocess
 

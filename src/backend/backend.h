@@ -83,6 +83,19 @@ class Place {
     return fail(Errc::unsupported, "this backend cannot pause: use --backend gvisor or native");
   }
   virtual Result<void> resume(Deadline) { return {}; }
+  // Where the place can (capability "snapshot:memory"). Everything that runs inside, with its files, is written into
+  // DIRECTORY (there, private, empty), for SandboxSpec::memory; the place goes on afterwards. The channel and gone_fd
+  // are as with pause(): let go of before, another one afterwards. After a failure the place is as it was, or gone.
+  virtual Result<void> save_memory(const std::string& /*directory*/, Deadline) {
+    return fail(Errc::unsupported, "this backend cannot save what runs: use --backend gvisor, or leave --memory out");
+  }
+  // ... of a place whose files are layers: at that same moment they become the sealed layer ID instead of going into
+  // DIRECTORY; false: nothing was changed, or they have gone there.
+  virtual Result<bool> save_memory_and_seal(const std::string& directory, const std::string& /*id*/,
+                                            Deadline deadline) {
+    COVE_CHECK(save_memory(directory, deadline));
+    return false;
+  }
   // Ends every process inside and frees what the sandbox held. Idempotent, also after a failed start.
   // When it returns without error nothing of the sandbox runs or lies on disk any more.
   virtual Result<void> destroy(Deadline) = 0;
@@ -98,6 +111,8 @@ class Backend {
   virtual Probe probe(Deadline) = 0;
   // Refuses, with the option's name, what it cannot honour. On error nothing is left behind. The place may still be on
   // its way when this returns: the guest's first word says that it is there, the channel's end that it will not be.
+  // With SandboxSpec::memory it is made from there instead of begun: connect() leads to a guest that is running and
+  // waits for a hello with `resume`; files that the sandbox's directory has of before are given up.
   virtual Result<std::unique_ptr<Place>> start(const SandboxSpec&, Deadline) = 0;
   // What a sandbox that does not run any more keeps outside its directory is gone afterwards. Idempotent. A backend
   // that keeps anything leaves the file kKeptOutside in the sandbox's directory, so that others know whom to ask.

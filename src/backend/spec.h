@@ -17,10 +17,13 @@ struct SandboxSpec {
   std::vector<std::string> require;  // what `auto` must find: see kRequirements
   std::string image, net, cwd;
   std::string engine;                     // program of a container engine; "" is found
+  std::string accel;                      // of a machine: "auto", "kvm" or "tcg"
+  std::string kernel;                     // ... a file; "" is found
   std::string runtime;                    // what an engine runs containers with; "" is its own choice
   std::vector<std::string> image_layers;  // of an image of the store: its diff ids, settled when the sandbox is made
   std::string user;                       // whom sessions run as; "" is root
   std::vector<std::string> command;       // what the image would run; never stored
+  bool fresh = false;                     // a machine boots, though its memory was saved; never stored
   std::string pull = "missing";           // or "always", "never": whether to fetch the image; never stored
   std::vector<std::string> layers;        // sealed ones above the image, the lowest first: see native/layers.h
   std::vector<std::pair<std::string, std::string>>
@@ -40,6 +43,7 @@ struct SandboxSpec {
   bool owned = false;       // ends with its owner (lifetime pipe)
   bool checkpoint = false;  // each command that changes files gets a layer of its own
   std::string from;         // the snapshot whose sessions it begins with; never stored
+  std::string memory;       // directory of Place::save_memory that it goes on from; never sent or stored
   bool inherits = false;    // the place brings variables and a directory of its own, below those here; never stored
   // Ready only when its first shell is, which is then kept until it is used; never stored.
   bool prepared = false;

@@ -7,6 +7,8 @@
 #include "backend/gvisor/gvisor.h"
 #include "backend/landlock/landlock.h"
 #include "backend/local/local.h"
+#include "backend/microsandbox/microsandbox.h"
+#include "backend/microvm/microvm.h"
 #include "backend/native/native.h"
 
 namespace cove {
@@ -17,8 +19,10 @@ std::vector<Backend*> all_backends() {
   static landlock::LandlockBackend landlock;
   static local::LocalBackend local;
   static gvisor::GvisorBackend gvisor;
+  static microvm::MicrovmBackend microvm;
+  static microsandbox::MicrosandboxBackend microsandbox;
   static apptainer::ApptainerBackend apptainer;
-  return {&native, &docker, &podman, &landlock, &gvisor, &apptainer, &local};
+  return {&native, &docker, &podman, &landlock, &gvisor, &microvm, &microsandbox, &apptainer, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {

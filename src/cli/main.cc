@@ -25,6 +25,14 @@ std::string overview() {
          "  cove rm t\n";
 }
 
+// Called under the name `msb` it is `cove msb`.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const std::string_view self = argc > 0 ? argv[0] : "";
+  if (self.substr(self.rfind('/') + 1) == "msb") words.insert(words.begin(), "msb");
+  return words;
+}
+
 int dispatch(std::vector<std::string> words) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == "help" && words.size() == 1)) {
     print(overview());
@@ -49,7 +57,7 @@ int main(int argc, char** argv) {
   // A reader that goes away is seen where it is written to, and answered there.
   std::signal(SIGPIPE, SIG_IGN);
   try {
-    return cove::cli::dispatch({argv + (argc > 0 ? 1 : 0), argv + argc});
+    return cove::cli::dispatch(cove::cli::words_of(argc, argv));
   } catch (const std::exception& error) {
     cove::cli::complain(std::string("internal error: ") + error.what());
     return cove::cli::kOwnError;

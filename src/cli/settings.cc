@@ -44,6 +44,8 @@ constexpr Setting kSettings[] = {
     {"image", "IMAGE", "Root file system: host, a directory, or a name as for docker", set_text<&SandboxSpec::image>},
     {"engine", "PATH", "The engine's program, for docker and podman", set_text<&SandboxSpec::engine>},
     {"runtime", "NAME", "What docker runs containers with, as runsc", set_text<&SandboxSpec::runtime>},
+    {"accel", "NAME", "What runs a microvm's code: auto, kvm or tcg", set_text<&SandboxSpec::accel>},
+    {"kernel", "FILE", "The kernel of a microvm (vmlinuz or vmlinux)", set_text<&SandboxSpec::kernel>},
     {"net", "NET", "Network: none, host, full or full,private", set_text<&SandboxSpec::net>},
     {"timeout", "TIME", "Limit for each command (30, 30s, 5m, 500ms)", set_duration<&SandboxSpec::timeout_ms>},
     {"idle_timeout", "TIME", "End after this time without a command", set_duration<&SandboxSpec::idle_timeout_ms>},

@@ -51,6 +51,7 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.text("--pull", options.pull, "WHEN", "Whether to fetch the image: missing (usual), always, never");
   arguments.text("--from", options.from, "TAG", "Begin as a snapshot: its files, its sessions");
   arguments.flag("--checkpoint", options.checkpoint, "Each command that changes files can be undone: 'cove undo'");
+  arguments.flag("--fresh", options.fresh, "A microvm boots instead of going on from saved memory");
   arguments.flag("--prove", options.prove, "Try its walls before it is used; the report is in 'cove inspect'");
   arguments.text("-w,--cwd", options.cwd, "DIR", "Where sessions start");
   arguments.flag("--persistent", options.persistent, "Keep files and sessions over stop, start and a reboot");
@@ -75,6 +76,7 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
   spec.login = !options.no_login;
   spec.from = options.from;
   spec.checkpoint = options.checkpoint;
+  spec.fresh = options.fresh;
   if (!options.cwd.empty()) spec.cwd = absolute(options.cwd);
   if (options.pull != "missing" && options.pull != "always" && options.pull != "never")
     return fail(Errc::invalid, "--pull " + options.pull + ": there are missing, always and never");

@@ -14,7 +14,7 @@ namespace {
 
 bool is_stored(const SandboxSpec& spec) {
   return !spec.image.empty() && spec.image != "host" && !spec.image.starts_with('/') &&
-         (spec.backend == "native" || spec.backend == "gvisor");
+         (spec.backend == "native" || spec.backend == "gvisor" || spec.backend == "microvm");
 }
 
 // By the program that has what it takes. Its progress is for people; an error of its own says all there is to say.

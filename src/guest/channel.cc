@@ -1,14 +1,19 @@
 #include "guest/channel.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 namespace cove::guest {
 namespace {
+
+constexpr std::chrono::milliseconds kRest{20};
+constexpr int kMarkWaitMs = 1000;
 
 bool is_allowed(int socket) {
   ucred peer{};
@@ -45,7 +50,44 @@ void Channel::accept() {
   open(std::move(socket), {});
 }
 
+void Channel::expect(std::string mark) {
+  is_port_ = seeking_ = true;
+  mark_ = std::move(mark);
+  sought_.clear();
+  reader_.restart();
+  stream_start_ = reader_.consumed();
+  if (wait_ != Clock::duration::zero()) in_step_ = false;
+}
+
+void Channel::seek() {
+  std::array<char, 65536> bytes;
+  const ssize_t n = ::read(in_.get(), bytes.data(), bytes.size());
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) return lost();
+  if (mark_.empty()) return;
+  sought_.append(bytes.data(), static_cast<std::size_t>(n));
+  if (sought_.find(mark_) == std::string::npos) {
+    if (sought_.size() >= mark_.size()) sought_.erase(0, sought_.size() - mark_.size() + 1);
+    return;
+  }
+  sought_.clear();
+  for (std::string_view left = mark_; !left.empty();) {
+    const ssize_t sent = write(in_.get(), left.data(), left.size());
+    if (sent > 0) left.remove_prefix(static_cast<std::size_t>(sent));
+    pollfd room{in_.get(), POLLOUT, 0};
+    if (sent < 0 && (errno != EAGAIN || poll(&room, 1, kMarkWaitMs) <= 0)) return;
+  }
+  seeking_ = false;
+}
+
 void Channel::lost() {
+  if (is_port_) {
+    // Nobody is on the other side: it is looked at now and then, because it would be readable all the time.
+    loop_.forget(in_.get());
+    watched_ = false;
+    loop_.after(kRest, [this] { loop_.watch(in_.get(), EPOLLIN, [this](std::uint32_t) { read(); }); });
+    return;
+  }
   loop_.forget(in_.get());
   watch_for_room(false);
   in_.reset();
@@ -61,6 +103,7 @@ void Channel::lost() {
 }
 
 void Channel::read() {
+  if (seeking_) return seek();
   const auto space = reader_.space();
   const ssize_t n = ::read(in_.get(), space.data(), space.size());
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;

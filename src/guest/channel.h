@@ -30,6 +30,10 @@ class Channel {
   bool broken() const { return broken_; }  // ... because the keeper broke the protocol
   void flush();
 
+  // `in` is a port of a machine, which never closes: a stream begins with this mark, which is answered with itself, and
+  // all that is in the port before it is dropped (proto/machine.h). "": nothing is heard until there is one.
+  void expect(std::string mark);
+
   void may_reconnect(Clock::duration wait) { wait_ = wait; }
   void send_hello(const proto::GuestHello& hello);  // not counted
   Result<void> resume(std::uint64_t received, proto::GuestHello answer);
@@ -42,6 +46,7 @@ class Channel {
   void accept();
   void lost();
   void read();
+  void seek();
   int out_fd() const { return out_ ? out_.get() : in_.get(); }
   void watch_for_room(bool wanted);
   std::uint64_t received() const { return reader_.consumed() - hello_bytes_; }
@@ -59,6 +64,8 @@ class Channel {
   Clock::duration wait_{0};
   Loop::Timer give_up_ = 0;
   bool over_ = false, broken_ = false, watched_ = false;
+  bool is_port_ = false, seeking_ = false;
+  std::string mark_, sought_;
   bool in_step_ = true;  // a new stream carries nothing of the old one before both know where to go on
 };
 

@@ -251,6 +251,7 @@ void Command::on_exited(os::ExitStatus status) {
   if (std::exchange(exit_known_, true)) return settle();
   exited_.exit_code = status.code;
   exited_.signal = status.signal;
+  if (status.code == 128 + SIGKILL && !ended_by_us_) exited_.oom = host_.memory_ran_out();
   out_before_exit_ = bytes_in(process_.out);
   err_before_exit_ = bytes_in(process_.err);
   if (process_.out) read_output(process_.out, proto::GuestType::output_out);

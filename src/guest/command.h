@@ -21,6 +21,8 @@ class Command {
     virtual ByteQueue& channel() = 0;          // frames for the keeper
     virtual bool channel_is_full() const = 0;  // then nothing is read; resume() follows
     virtual void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) = 0;
+    // Whether the kernel has ended a process for want of memory since this was last asked.
+    virtual bool memory_ran_out() { return false; }
     virtual void command_gone(std::uint32_t id) = 0;  // the Command is destroyed soon after, not in this call
   };
 

@@ -65,7 +65,43 @@ Guest::Guest(UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first
   loop_.watch(children_.get(), EPOLLIN, [this](std::uint32_t) { reap(); });
 }
 
+Guest::Guest(Ports ports, std::string command_groups)
+    : Guest(std::move(ports.channel), UniqueFd(), UniqueFd(), Clock::duration::zero()) {
+  trees_.cgroup = std::move(command_groups);
+  channel_.expect("");
+  machine_.emplace(loop_, std::move(ports.control),
+                   Machine::Events{.ready = [this] { warm_up(); },
+                                   .renewed = [this](const std::string& mark) { begin_stream(mark); }});
+}
+
 Guest::~Guest() = default;
+
+// What every machine needs first is read into its memory once, before that is saved for all.
+void Guest::warm_up() {
+  config_.env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"};
+  find_shell();
+  if (config_.dialect == nullptr) return;
+  os::ExecSpec spec;
+  spec.program = config_.program;
+  spec.argv = {config_.program, "-c", "true"};
+  spec.env = config_.env;
+  auto child = os::Child::spawn(spec);
+  if (child) [[maybe_unused]]
+    const auto ended = child->wait(Deadline::after(std::chrono::seconds(5)));
+}
+
+// Only in a machine of our own is the count about what we started.
+bool Guest::memory_ran_out() {
+  const std::uint64_t before = memory_kills_;
+  if (machine_) memory_kills_ = count_memory_kills();
+  return memory_kills_ > before;
+}
+
+// Shells that wait were made by another machine, as it were: with the same random numbers as its own.
+void Guest::begin_stream(const std::string& mark) {
+  for (const auto& [name, session] : sessions_) session->renew();
+  channel_.expect(mark);
+}
 
 int Guest::run() {
   while (!channel_.over()) {
@@ -181,7 +217,7 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   if (hello.resume) hello_due_ = false;
   if (hello.resume) return channel_.resume(hello.received, greeting());
   greeted_ = true;
-  trees_.cgroup = hello.cgroup;
+  if (!hello.cgroup.empty()) trees_.cgroup = hello.cgroup;
   config_.unsaved = hello.unsaved;
   config_.env = hello.env;
   if (hello.inherits) inherit();

@@ -6,13 +6,16 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "guest/channel.h"
 #include "guest/command.h"
+#include "guest/init.h"
 #include "guest/loop.h"
+#include "guest/machine.h"
 #include "guest/session.h"
 #include "proto/frame.h"
 #include "proto/guest.h"
@@ -23,6 +26,8 @@ class Guest : private Command::Host {
  public:
   // As Channel takes them.
   Guest(UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first_visit);
+  // Of a machine: the channel is a port of it, and the other port says who it is and when a stream begins.
+  Guest(Ports ports, std::string command_groups);
   ~Guest() override;
   // Until the channel closes. The exit code of the program: 0, or 1 after a protocol error.
   int run();
@@ -30,11 +35,14 @@ class Guest : private Command::Host {
  private:
   ByteQueue& channel() override { return channel_.out(); }
   bool channel_is_full() const override { return channel_.is_full(); }
+  bool memory_ran_out() override;
   void command_gone(std::uint32_t id) override { gone_.insert(id); }
   void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) override {
     to_prepare_.push_back({&session, plumbing, moment});
   }
 
+  void warm_up();
+  void begin_stream(const std::string& mark);
   void say_goodbye();
   void reap();
   void sweep();
@@ -61,6 +69,8 @@ class Guest : private Command::Host {
   Trees trees_{loop_};
   UniqueFd children_;
   Channel channel_;
+  std::optional<Machine> machine_;
+  std::uint64_t memory_kills_ = 0;
   bool greeted_ = false, hello_due_ = false;
   Session::Config config_;
   std::map<std::string, std::unique_ptr<Session>> sessions_;

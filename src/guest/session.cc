@@ -84,6 +84,10 @@ void Session::files_moved() {
   if (dropped) prepare(*dropped, Moment::command_ended);
 }
 
+void Session::renew() {
+  if (!state_.from_login) drop_spares();
+}
+
 void Session::begin_anew() { restore(config_.dialect->begin(config_.env, config_.cwd, config_.login)); }
 
 Session::~Session() { drop_spares(); }

@@ -59,6 +59,8 @@ class Session {
   // The sandbox's files are exchanged for the same ones elsewhere: prepared shells enter their directory once more.
   void files_will_move();
   void files_moved();
+  // The machine is another one than the one that prepared shells.
+  void renew();
   // Starts the command at once, or when the state is known: the login files read, what has ended settled.
   void run(Request request);
   // Takes a command back that still waits for that. False: it does not wait (any more).

@@ -19,6 +19,7 @@ cove_library(cove_registry
 
 target_sources(cove-image PRIVATE
   cli/pull.cc
+  cli/engine_snapshot.cc    # a container's snapshot, on its way out
   cli/plain_hosts.cc        # configuration of who may be spoken to in the clear
   cli/plain_progress.cc
   cli/terminal_progress.cc

@@ -120,7 +120,7 @@ std::vector<std::vector<TreePart>> stacked(const std::vector<native::Layer>& ove
 Result<SnapshotArchive> plan_archive(Store& store, const std::string& home, const record::Snapshot& snapshot) {
   if (snapshot.backend != kNative)
     return fail(Errc::unsupported, "snapshot " + snapshot.tag + " is of backend " + snapshot.backend +
-                                       ": only those of native sandboxes can be exported");
+                                       ": only those of native, docker and podman sandboxes can be exported");
   SnapshotArchive planned;
   ArchiveSpec& archive = planned.archive;
   const bool stored = !is_host(snapshot.image) && !snapshot.image.starts_with('/');

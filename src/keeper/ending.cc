@@ -30,6 +30,7 @@ std::string Keeper::inspect() {
   Inspection what;
   if (auto info = record_.info()) what.info = std::move(*info);
   what.guest = hello_;
+  what.notes = place_->notes();
   what.proof = record_.proof().value_or("");
   for (const std::string& session : commands_.sessions()) {
     what.sessions.push_back(session.empty() ? "default" : session);
@@ -93,7 +94,7 @@ void Keeper::finish() {
   const auto settled = settle_record();
   if (!spec_.layers.empty()) [[maybe_unused]]
     const auto cleared = record::clear_layers(spec_.layers);
-  if (!spec_.layers.empty()) forget_outside();
+  if (!spec_.layers.empty() && (!spec_.persistent || fate_.remove)) forget_outside();
   for (ClientSession* waiter : stop_waiters_) {
     if (!destroyed)
       waiter->answer_error(destroyed.error());

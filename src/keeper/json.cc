@@ -38,6 +38,8 @@ Json spec_json(const SandboxSpec& spec) {
               {"user", spec.user},
               {"engine", spec.engine},
               {"runtime", spec.runtime},
+              {"accel", spec.accel},
+              {"kernel", spec.kernel},
               {"net", spec.net},
               {"cwd", spec.cwd},
               {"env_names", names},
@@ -79,6 +81,7 @@ std::string to_json(const Inspection& what) {
             {"commands_running", what.commands_running},
             {"commands_unfinished", what.commands_unfinished},
             {"idle_ms", what.idle_ms}};
+  if (!what.notes.empty()) json["notes"] = what.notes;
   if (!what.proof.empty()) json["proof"] = Json::parse(what.proof, nullptr, false);
   return json_text(json);
 }

@@ -20,6 +20,7 @@ struct Inspection {
   std::size_t commands_running = 0, commands_unfinished = 0;
   std::uint64_t idle_ms = 0;
   std::string proof;  // JSON, or ""
+  std::vector<std::string> notes;
 };
 // Of variables only the names.
 std::string to_json(const Inspection& inspection);

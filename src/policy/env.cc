@@ -98,9 +98,8 @@ bool is_variable_name(std::string_view name) {
 }
 
 Result<void> fill_env(SandboxSpec& spec, const EnvRequest& request, const HostEnv& host) {
-  Variables env = spec.backend == "local"    ? local_base(host)
-                  : has_engine(spec.backend) ? engine_base(host)
-                                             : isolated_base(host);
+  const bool image_decides = has_engine(spec.backend) || spec.backend == "apptainer";
+  Variables env = spec.backend == "local" ? local_base(host) : image_decides ? engine_base(host) : isolated_base(host);
   for (const std::string& entry : request.image) {
     const std::size_t equals = entry.find('=');
     if (equals != std::string::npos && is_variable_name(entry.substr(0, equals)))

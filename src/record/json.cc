@@ -97,6 +97,8 @@ std::string spec_to_json(const StoredSpec& stored) {
                         {"checkpoint", spec.checkpoint},
                         {"engine", spec.engine},
                         {"runtime", spec.runtime},
+                        {"accel", spec.accel},
+                        {"kernel", spec.kernel},
                         {"net", spec.net},
                         {"cwd", spec.cwd},
                         {"env", env_to_json(spec)},
@@ -134,6 +136,8 @@ Result<StoredSpec> spec_from_json(std::string_view text) {
   spec.checkpoint = get(json, "checkpoint", false);
   spec.engine = get<std::string>(json, "engine", "");
   spec.runtime = get<std::string>(json, "runtime", "");
+  spec.accel = get<std::string>(json, "accel", "");
+  spec.kernel = get<std::string>(json, "kernel", "");
   spec.net = get<std::string>(json, "net", "");
   spec.cwd = get<std::string>(json, "cwd", "");
   env_from_json(json.value("env", Json::array()), spec);

@@ -66,7 +66,9 @@ void drop_shared_sandbox() { shared().reset(); }
 namespace {
 
 // Everywhere else what these probes look for is promised, and its absence a failure.
-bool has_own_kernel() { return testing_helpers::backend_name() == "gvisor"; }
+bool has_own_kernel() {
+  return testing_helpers::backend_name() == "gvisor" || testing_helpers::backend_name() == "microvm";
+}
 
 }  // namespace
 

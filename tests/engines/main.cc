@@ -45,6 +45,7 @@ pid_t keeper_of(const std::string& name) {
 int main(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   if (const std::string why = cove::testing_helpers::engine_why_not(); !why.empty()) return std::puts(why.c_str()), 77;
+  cove::testing_helpers::become_test_user();
   cove::testing_helpers::home();
   const int code = RUN_ALL_TESTS();
   std::string left;

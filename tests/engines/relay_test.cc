@@ -1,8 +1,9 @@
-// Where no socket of ours reaches: a daemon over TCP, and gVisor.
+// Where no socket of ours reaches: a daemon over TCP or ssh, and gVisor.
 
 #include <csignal>
 
 #include "engines/engine.h"
+#include "images/servers.h"
 
 namespace cove::engines {
 namespace {
@@ -51,6 +52,42 @@ TEST_F(Elsewhere, TheGuestIsCopiedInAndABrokenStreamLosesNothing) {
   EXPECT_EQ(output, expected);
   EXPECT_EQ(said(sandbox, "pwd"), "/opt\n");
   EXPECT_NE(relays_of(spec.name).at(0), relay);
+}
+
+// A real sshd on the loopback, and a client that knows its way.
+TEST_F(Elsewhere, ADaemonOverSshIsReachedTheSameWay) {
+  const std::string folder = home().make_directory("ssh"), port = image_tests::free_port();
+  const auto bash = [](const std::string& line) { return testing_helpers::start_program({"/bin/bash", "-ec", line}); };
+  auto made =
+      bash("cd " + folder + "; command -v sshd /usr/sbin/sshd >/dev/null; mkdir -p /run/sshd bin; " +
+           "for k in host user; do ssh-keygen -q -t ed25519 -N '' -f $k; done; "
+           "printf 'IdentityFile %s/user\nUserKnownHostsFile /dev/null\nStrictHostKeyChecking no\nBatchMode yes\n"
+           "LogLevel ERROR\n' $PWD >client; "
+           "printf '#!/bin/sh\nexec /usr/bin/ssh -F %s/client \"$@\"\n' $PWD >bin/ssh; chmod +x bin/ssh; "
+           "printf 'ListenAddress 127.0.0.1:%s\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nStrictModes no\n"
+           "UsePAM no\nPidFile none\nPermitRootLogin yes\nSetEnv DOCKER_HOST=%s\n' " +
+           port + " $PWD $PWD '" + before_ + "' >server");
+  ASSERT_TRUE(made) << made.error().text();
+  (void)made->says("\x01 never", 20s);
+  const auto status = made->child.wait(Deadline::after(10s));
+  if (!status || status->code != 0) GTEST_SKIP() << "no sshd can be run here: " << made->heard;
+  auto server = testing_helpers::start_program({"/usr/sbin/sshd", "-D", "-e", "-f", folder + "/server"});
+  ASSERT_TRUE(server) << server.error().text();
+  ASSERT_TRUE(server->says("listening", 20s)) << server->heard;
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", (folder + "/bin:" + path).c_str(), 1);
+  setenv("DOCKER_HOST", ("ssh://root@127.0.0.1:" + port).c_str(), 1);
+  const SandboxSpec spec = make_spec();
+  {
+    Sandbox sandbox = create(spec);
+    EXPECT_EQ(said(sandbox, "cd /opt; echo $GREETING"), "hello\n");
+    EXPECT_EQ(said(sandbox, "pwd"), "/opt\n");
+    EXPECT_EQ(relays_of(spec.name).size(), 1U);
+    EXPECT_TRUE(sandbox.stop({}, soon()));
+  }
+  setenv("PATH", path.c_str(), 1);
+  setenv("DOCKER_HOST", before_.c_str(), 1);
+  EXPECT_EQ(containers_of(spec.name), "");
 }
 
 TEST(Runsc, TheKernelInsideIsGvisors) {

@@ -78,7 +78,9 @@ std::string backend_name() {
 }
 
 void become_test_user() {
-  constexpr uid_t kUser = 12345;
+  // Apptainer wants its users to have a name and a home.
+  const bool named = backend_name() == "apptainer";
+  const uid_t user = named ? 65534 : 12345;
   if (!subject_name().ends_with("-user") || geteuid() != 0) return;
   std::string programs = fs::temp_directory_path() / "cove-programs-XXXXXX";
   if (mkdtemp(programs.data()) == nullptr) std::abort();
@@ -90,10 +92,10 @@ void become_test_user() {
     fs::copy_file(path, copy);
     setenv(variable, copy.c_str(), 1);
   }
-  if (chown(programs.c_str(), kUser, kUser) < 0 || setgroups(0, nullptr) < 0 || setgid(kUser) < 0 ||
-      setuid(kUser) < 0) {
+  if (chown(programs.c_str(), user, user) < 0 || setgroups(0, nullptr) < 0 || setgid(user) < 0 || setuid(user) < 0) {
     std::abort();
   }
+  if (named) setenv("HOME", programs.c_str(), 1);
   static const struct Programs {
     std::string path;
     ~Programs() {
@@ -112,7 +114,10 @@ SandboxSpec make_spec() {
   const std::string mark = home().mark();
   spec.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
   set_env(spec, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
-  if (has_engine(spec.backend)) spec.image = env_or("COVE_IMAGE", "");
+  // The whole of this machine would take longer to copy than all tests.
+  if (spec.backend == "microvm") spec.image = env_or("COVE_TEST_ROOT", "");
+  if (has_engine(spec.backend) || spec.backend == "apptainer") spec.image = env_or("COVE_IMAGE", "");
+  if (spec.backend == "apptainer") spec.engine = env_or("COVE_ENGINE", "");
   if (spec.backend != "local") {
     set_env(spec, "HOME", "/root");
     spec.cwd = "/workspace";

@@ -1,7 +1,14 @@
 #pragma once
 
-// Apptainer and singularity, as HPC machines have them. So far the probe and the command lines (lines.h): sandboxes are
-// not started yet, and a start says so.
+// Apptainer and singularity, as clusters have them: no daemon, no root. One instance per sandbox, made of a .sif file,
+// a directory, or an image that is built once of an address (scratch.h); the guest is bound in read-only and run by one
+// `exec`, whose standard input and output are the channel.
+//
+// Guarantees: of the host's files only the image, the guest and the listed mounts are visible; namespaces of its own
+// for mounts, processes, IPC and, with net=none, the network; no privileges; inside, one is who one is outside. A limit
+// is enforced or refused. kill -9 of the keeper ends the commands, and the instance with them where apptainer (not
+// singularity) runs it; what is left is found by 'cove gc'. Not guaranteed: a filter of system calls (the installation
+// has none by default); a wall against root: root is refused.
 
 #include "backend/backend.h"
 
@@ -10,8 +17,13 @@ namespace cove::apptainer {
 class ApptainerBackend final : public Backend {
  public:
   std::string_view name() const override { return "apptainer"; }
+  // What it would run is not known without an image.
+  bool by_name_only() const override { return true; }
   Probe probe(Deadline) override;
   Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
+  Result<void> forget(const SandboxSpec& spec, Deadline deadline) override;
+  Result<std::vector<Leftover>> leftovers(const std::string& home, const Alive& alive, Deadline deadline) override;
+  Result<void> clear(const std::string& home, const Leftover& leftover, Deadline deadline) override;
 };
 
 }  // namespace cove::apptainer

@@ -170,6 +170,7 @@ Result<RunWords> run_words(const SandboxSpec& spec, const Facts& facts, Way way)
   for (const auto& [label, value] : {std::pair<std::string, std::string>{kHomeLabel, hash_text(home)},
                                      {kSandboxLabel, spec.name},
                                      {kOwnerLabel, std::to_string(geteuid())},
+                                     {kBaseLabel, spec.layers.empty() ? "" : spec.layers.back()},
                                      {kSpecLabel, run.digest}})
     run.words.push_back("--label=" + label + "=" + value);
   return run;

@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -17,6 +18,11 @@ using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
 constexpr auto kPullTime = 15min;
+
+// What of a persistent sandbox is mounted where.
+std::vector<std::pair<std::string, std::string>> kept_directories(const SandboxSpec& spec) {
+  return {{workspace_directory(spec), "/workspace"}, {home_directory(spec), "/root"}};
+}
 
 // What makes another try of the same thing pointless.
 bool is_passing(Errc code) { return code == Errc::disconnected || code == Errc::timeout || code == Errc::busy; }
@@ -48,7 +54,11 @@ Result<Container> Container::plan(const SandboxSpec& spec, const Program& progra
   return container;
 }
 
-std::string Container::image() const { return spec_.layers.empty() ? spec_.image : layer_image(spec_.layers.back()); }
+std::string Container::image_of(const std::string& base) const {
+  return base.empty() ? spec_.image : layer_image(base);
+}
+
+std::string Container::image() const { return image_of(spec_.layers.empty() ? "" : spec_.layers.back()); }
 
 // Elsewhere our files are not, so that the guest is copied in before anything runs.
 Result<Call> Container::run() const {
@@ -124,12 +134,13 @@ Result<bool> Container::is_ours(Deadline deadline) const {
 Result<std::string> Container::differs(const std::string& inspected, Deadline deadline) const {
   Json about = Json::parse(inspected, nullptr, false);
   if (about.is_array() && !about.empty()) about = Json(about[0]);  // podman's way
-  const std::string digest =
-      about.is_object() && about.contains(Json::json_pointer("/Config/Labels")) && about["Config"]["Labels"].is_object()
-          ? about["Config"]["Labels"].value(kSpecLabel, "")
-          : "";
-  if (digest != words_.digest) return std::string("it was made with other mounts, limits or network");
-  const auto now = program_.ask({"image", "inspect", "--format", "{{.Id}}", image()}, deadline);
+  const auto label = [&](const char* key) { return text_at(about, ("/Config/Labels/" + std::string(key)).c_str()); };
+  if (label(kSpecLabel) != words_.digest) return std::string("it was made with other mounts, limits or network");
+  // Layers that were sealed since it was made are of it, not below it.
+  const std::string base = label(kBaseLabel);
+  if (!base.empty() && std::find(spec_.layers.begin(), spec_.layers.end(), base) == spec_.layers.end())
+    return std::string("it stands on a state that was taken back");
+  const auto now = program_.ask({"image", "inspect", "--format", "{{.Id}}", image_of(base)}, deadline);
   if (now && plain_id(*now) != plain_id(text_at(about, "/Image"))) return std::string("its image is another one now");
   return std::string();
 }
@@ -178,11 +189,56 @@ Result<void> Container::remove(Deadline deadline) const {
 }
 
 Result<void> Container::commit(const std::string& layer, Deadline deadline) const {
-  COVE_CHECK(
-      program_.ask({"commit", "--pause=true", std::string("--change=LABEL ") + kLayerLabel + "=" + hash_text(home_),
-                    name_, layer_image(layer)},
-                   deadline));
-  return {};
+  const std::string label = std::string("--change=LABEL ") + kLayerLabel + "=" + hash_text(home_);
+  if (!spec_.persistent) {
+    COVE_CHECK(program_.ask({"commit", "--pause=true", label, name_, layer_image(layer)}, deadline));
+    return {};
+  }
+  COVE_CHECK(program_.ask({"pause", name_}, deadline));
+  auto sealed = program_.ask({"commit", "--pause=false", label, name_, layer_image(layer)}, deadline);
+  auto filled = sealed ? fill(layer, deadline) : Result<void>(fail(sealed.error()));
+  COVE_CHECK(program_.ask({"unpause", name_}, deadline));
+  if (!filled && sealed) [[maybe_unused]]
+    const auto removed = remove_layer(program_, layer, deadline);
+  return filled;
+}
+
+// What is mounted there is in no commit, so it is copied into a container that never runs, and that becomes the image.
+Result<void> Container::fill(const std::string& layer, Deadline deadline) const {
+  return with_copy(layer_image(layer), deadline, [&](const std::string& copy) -> Result<void> {
+    for (const auto& [from, to] : kept_directories(spec_))
+      COVE_CHECK(program_.ask({"cp", "--archive", from + "/.", copy + ":" + to}, deadline));
+    COVE_CHECK(program_.ask({"commit", copy, layer_image(layer)}, deadline));
+    return {};
+  });
+}
+
+Result<void> Container::seed(Deadline deadline) const {
+  return with_copy(image(), deadline, [&](const std::string& copy) -> Result<void> {
+    for (const auto& [to, from] : kept_directories(spec_))
+      COVE_CHECK(program_.ask({"cp", "--archive", copy + ":" + from + "/.", to}, deadline));
+    return {};
+  });
+}
+
+Result<void> Container::with_copy(const std::string& image, Deadline deadline,
+                                  const std::function<Result<void>(const std::string& copy)>& work) const {
+  const std::string copy = name_ + kCopySuffix;
+  const std::vector<std::string> words{"create",
+                                       "--pull=never",
+                                       "--network=none",
+                                       "--name=" + copy,
+                                       std::string("--label=") + kHomeLabel + "=" + hash_text(home_),
+                                       image};
+  auto made = program_.ask(words, deadline);
+  if (!made && made.error().code == Errc::conflict) {  // a crashed keeper left one
+    COVE_CHECK(program_.ask({"rm", "--force", copy}, deadline));
+    made = program_.ask(words, deadline);
+  }
+  if (!made) return fail(std::move(made).error());
+  auto worked = work(copy);
+  COVE_CHECK(program_.ask({"rm", "--force", copy}, call_deadline()));
+  return worked;
 }
 
 Result<void> Container::has_image(Deadline deadline) const {

@@ -2,6 +2,7 @@
 
 // One sandbox's container, by the engine's words. No call here is on the path of a command.
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,14 +41,21 @@ class Container {
   Result<void> stop(Deadline deadline) const;
   // Idempotent. When it returns without error the engine does not know it any more.
   Result<void> remove(Deadline deadline) const;
-  // Everything in it but its mounts becomes an image, while nothing in it runs for the moment.
+  // Everything in it but volumes becomes an image, while nothing in it runs for the moment.
   Result<void> commit(const std::string& layer, Deadline deadline) const;
+  // Of a persistent sandbox that begins with a sealed layer: what that has in /workspace and /root comes into the
+  // directories that are mounted there.
+  Result<void> seed(Deadline deadline) const;
   Result<void> has_image(Deadline deadline) const;
   // The process that is its first one, seen from this machine; 0: it does not run.
   Result<pid_t> first_process(Deadline deadline) const;
 
  private:
   std::string image() const;
+  std::string image_of(const std::string& base) const;
+  Result<void> fill(const std::string& layer, Deadline deadline) const;
+  Result<void> with_copy(const std::string& image, Deadline deadline,
+                         const std::function<Result<void>(const std::string& copy)>& work) const;
   Result<void> bring_guest() const;
   Result<bool> is_ours(Deadline deadline) const;
   Result<std::string> differs(const std::string& inspected, Deadline deadline) const;

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <cstring>
+
 #include "backend/engine/names.h"
 #include "backend/engine/place.h"
 #include "backend/guest_path.h"
@@ -68,6 +70,8 @@ Result<std::vector<Leftover>> EngineBackend::leftovers(const std::string& home, 
     for (const std::string& name : lines_of(*listed)) {
       if (!name.starts_with(prefix)) continue;
       const std::string sandbox = name.substr(prefix.size());
+      const bool copy = sandbox.ends_with(kCopySuffix);
+      if (copy && alive(sandbox.substr(0, sandbox.size() - std::strlen(kCopySuffix)))) continue;
       const bool kept = access((home + "/sandboxes/" + sandbox + "/" + kKeptOutside).c_str(), F_OK) == 0;
       if (!kept && !alive(sandbox)) found.push_back({"container", sandbox});
     }

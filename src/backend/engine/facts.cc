@@ -79,7 +79,16 @@ Result<Facts> of_docker(const Program& program, const Json& info, Deadline deadl
   return facts;
 }
 
-Facts of_podman(const Program& program, const Json& info) {
+// How many ids there are inside.
+std::uint64_t mapped_ids(const Json& host) {
+  std::uint64_t all = 0;
+  for (const Json& range : at(at(host, "idMappings"), "uidmap")) {
+    if (at(range, "size").is_number_unsigned()) all += at(range, "size").get<std::uint64_t>();
+  }
+  return all;
+}
+
+Result<Facts> of_podman(const Program& program, const Json& info) {
   const Json& host = at(info, "host");
   Facts facts;
   facts.podman = true;
@@ -88,6 +97,10 @@ Facts of_podman(const Program& program, const Json& info) {
   facts.runtime = text(at(host, "ociRuntime"), "name");
   facts.runtimes = {facts.runtime};
   facts.rootless = truth(at(host, "security"), "rootless");
+  // It would go on with one id alone, with which hardly an image can be unpacked.
+  if (facts.rootless && mapped_ids(host) == 1)
+    return fail(
+        explain(program, {"info"}, {0, "", "there are no subuid ranges for user " + std::to_string(geteuid())}));
   const auto controllers = texts(at(host, "cgroupControllers"));
   // Without root, v1 hierarchies cannot be written whatever they offer.
   const bool writable = !facts.rootless || text(host, "cgroupVersion") == "v2";

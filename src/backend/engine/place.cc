@@ -15,6 +15,7 @@
 
 #include "base/log.h"
 #include "os/cgroup_layout.h"
+#include "os/remove_tree.h"
 
 namespace cove::engine {
 namespace {
@@ -48,6 +49,16 @@ std::string memory_group(pid_t pid) {
   return memory.mount + groups.substr(begin, groups.find('\n', begin) - begin);
 }
 
+// As if it had never run.
+Result<void> empty_directories(const SandboxSpec& spec) {
+  const UniqueFd parent(open(spec.directory.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!parent) return fail_errno("open " + spec.directory);
+  for (const std::string& path : {workspace_directory(spec), home_directory(spec)})
+    COVE_CHECK(os::remove_mapped_tree_at(parent.get(), path.substr(path.rfind('/') + 1)));
+  unlinkat(parent.get(), kKeptOutside, 0);
+  return {};
+}
+
 bool has_limits(const SandboxSpec& spec) { return spec.memory_bytes > 0 || spec.cpus > 0 || spec.pids > 0; }
 
 }  // namespace
@@ -69,15 +80,26 @@ Result<void> EnginePlace::begin(Deadline deadline) {
     COVE_CHECK(make_directory(home_directory(spec_)));
     if (has_mark(spec_)) {
       std::string note;
-      COVE_TRY(run_, container_.start_again(note, deadline));
+      COVE_TRY(auto started, container_.start_again(note, deadline));
       if (!note.empty()) notes_.push_back(note);
-      if (run_) return {};
+      if (started) {
+        began(std::move(*started));
+        return {};
+      }
+    } else if (!spec_.layers.empty()) {
+      COVE_CHECK(container_.seed(call_deadline()));
     }
     COVE_CHECK(leave_mark(spec_, container_.program()));
   }
   if (spec_.pull == "always") COVE_CHECK(container_.pull(deadline));
-  COVE_TRY(run_, container_.run());
+  COVE_TRY(Call run, container_.run());
+  began(std::move(run));
   return {};
+}
+
+void EnginePlace::began(Call call) {
+  run_.emplace(std::move(call));
+  run_until_ = call_deadline();
 }
 
 EnginePlace::~EnginePlace() { [[maybe_unused]] const auto ended = end(Deadline::after(10s)); }
@@ -108,7 +130,7 @@ Result<Channel> EnginePlace::connect_by_relay(Deadline deadline) {
 }
 
 Result<Channel> EnginePlace::connect_directly(Deadline deadline) {
-  COVE_TRY(UniqueFd socket, wait_for_guest(deadline));
+  COVE_TRY(UniqueFd socket, guest_ ? find_again() : wait_for_guest(deadline));
   know_guest(socket.get());
   // What was asked for must hold, and the engine says only at the end if it does not.
   if (run_ && has_limits(spec_)) COVE_CHECK(run_ended(deadline));
@@ -118,6 +140,15 @@ Result<Channel> EnginePlace::connect_directly(Deadline deadline) {
   channel.in = std::move(socket);
   if (!channel.out) return fail_errno("connect to the guest");
   return channel;
+}
+
+// A guest that was there is not waited for: whoever calls comes again, and one that has ended never will.
+Result<UniqueFd> EnginePlace::find_again() {
+  COVE_TRY(UniqueFd socket, door_.try_connect());
+  if (socket) return socket;
+  pollfd gone{guest_.get(), POLLIN, 0};
+  if (poll(&gone, 1, 0) > 0) return fail(Errc::not_found, ended().why);
+  return fail(Errc::disconnected, "the guest in container " + container_.name() + " does not answer");
 }
 
 // The guest may be there before the engine's own client has ended.
@@ -132,18 +163,19 @@ Result<UniqueFd> EnginePlace::wait_for_guest(Deadline deadline) {
       return fail(Errc::timeout, "the guest did not come up in container " + container_.name() +
                                      ": is the image for this machine's architecture?");
     std::array<pollfd, 2> wait{pollfd{door_.watch_fd(), POLLIN, 0}, pollfd{run_ ? run_->pidfd() : -1, POLLIN, 0}};
-    poll(wait.data(), wait.size(), 5);
-    if (wait[1].revents != 0) COVE_CHECK(run_ended(deadline));
+    poll(wait.data(), wait.size(), 20);
+    if (wait[1].revents != 0 || (run_ && run_until_.passed())) COVE_CHECK(run_ended(deadline));
   }
 }
 
 Result<void> EnginePlace::run_ended(Deadline deadline) {
-  auto said = std::exchange(run_, {})->wait(deadline);
+  auto said = std::exchange(run_, {})->wait(earlier(deadline, run_until_));
   if (!said) return fail(std::move(said).error());
   const bool discarded = has_limits(spec_) && said->err.find("discarded") != std::string::npos;
   if (said->code == 0 && !discarded) return {};
   COVE_CHECK(container_.recover(*said, call_deadline()));
-  COVE_TRY(run_, container_.run());
+  COVE_TRY(Call run, container_.run());
+  began(std::move(run));
   return {};
 }
 
@@ -164,7 +196,7 @@ void EnginePlace::know_guest(int socket) {
 void EnginePlace::settle(SandboxSpec& spec) const { spec.inherits = true; }
 
 Ended EnginePlace::ended() {
-  return {std::string("its container is gone: it ended, or was removed from outside") +
+  return {std::string("its container is gone: it ended, was removed from outside, or its engine was restarted") +
           (oom_kills() > 0 ? " (the sandbox ran out of memory)" : "")};
 }
 
@@ -179,10 +211,6 @@ std::uint64_t EnginePlace::oom_kills() const {
 }
 
 Result<bool> EnginePlace::seal(const std::string& id, Deadline) {
-  if (spec_.persistent)
-    return fail(Errc::unsupported,
-                "the files of a persistent sandbox of this backend are kept outside its container (/workspace, /root) "
-                "and are in no image of it: snapshots are for sandboxes that are not persistent");
   const std::string layer = container_.home() + "/layers/" + id;
   COVE_CHECK(make_directory(container_.home() + "/layers"));
   COVE_CHECK(make_directory(layer));
@@ -204,6 +232,7 @@ Result<void> EnginePlace::rewind(const std::vector<std::string>& layers, Deadlin
   if (guest_) os::signal_by_handle(guest_.get(), SIGKILL);
   guest_.reset();
   auto gone = container_.remove(call_deadline());
+  if (gone && spec_.persistent) gone = empty_directories(spec_);
   if (!gone) return fail(Errc::internal, "its container could not be replaced: " + gone.error().message);
   container_ = std::move(next);
   spec_ = std::move(back);

@@ -38,6 +38,8 @@ class EnginePlace final : public Place {
  private:
   EnginePlace(Container container, SandboxSpec spec) : container_(std::move(container)), spec_(std::move(spec)) {}
   Result<void> begin(Deadline deadline);
+  Result<UniqueFd> find_again();
+  void began(Call call);
   Result<UniqueFd> wait_for_guest(Deadline deadline);
   Result<Channel> connect_directly(Deadline deadline);
   Result<Channel> connect_by_relay(Deadline deadline);
@@ -50,8 +52,9 @@ class EnginePlace final : public Place {
   Container container_;
   SandboxSpec spec_;
   Door door_;
-  std::optional<Call> run_;  // the engine's call that makes it, while nobody has waited for its end
-  std::jthread run_reaper_;  // ... and who waits for it when the guest was there first
+  std::optional<Call> run_;                 // the engine's call that makes it, while nobody has waited for its end
+  Deadline run_until_ = Deadline::never();  // ... which may not take longer
+  std::jthread run_reaper_;                 // ... and who waits for it when the guest was there first
   std::optional<os::Child> relay_;
   UniqueFd guest_;  // a pidfd: of the guest, or of what the container began with; none where it runs elsewhere
   std::string memory_group_;

@@ -159,11 +159,11 @@ os::ExecSpec Program::spec(const std::vector<std::string>& args) const {
   return exec;
 }
 
-Result<os::Child> Program::attach(const std::vector<std::string>& args, int socket) const {
+Result<os::Child> Program::attach(const std::vector<std::string>& args, int socket, int err) const {
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return fail_errno("open /dev/null");
   os::ExecSpec exec = spec(args);
-  exec.fds = {{socket, 0}, {socket, 1}, {null.get(), 2}};
+  exec.fds = {{socket, 0}, {socket, 1}, {err < 0 ? null.get() : err, 2}};
   return os::Child::spawn(exec);
 }
 

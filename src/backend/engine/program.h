@@ -54,8 +54,8 @@ class Program {
   std::string value(std::string_view variable) const;
 
   Result<Call> begin(const std::vector<std::string>& args) const;
-  // With this socket as its stdin and stdout, and nobody to hear what it says otherwise.
-  Result<os::Child> attach(const std::vector<std::string>& args, int socket) const;
+  // With this socket as its stdin and stdout; what it says otherwise goes to `err`, or nowhere (-1).
+  Result<os::Child> attach(const std::vector<std::string>& args, int socket, int err = -1) const;
   Result<Said> run(const std::vector<std::string>& args, Deadline deadline) const;
   // What it said, without the last newline; an exit code other than 0 is an error that explains itself (explain.h).
   Result<std::string> ask(const std::vector<std::string>& args, Deadline deadline) const;

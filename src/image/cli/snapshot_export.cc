@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <cstdio>
+#include <optional>
 
 #include "cli/text.h"
 #include "image/cli/commands.h"
+#include "image/cli/engine_snapshot.h"
 #include "image/cli/stop_on_signal.h"
 #include "image/files.h"
 #include "image/snapshot.h"
@@ -102,9 +104,14 @@ Result<void> go_on(const std::stop_token& stop) {
 
 Result<void> write_snapshot(const Options& options, const std::stop_token& stop) {
   COVE_TRY(const std::string home, record::home());
-  COVE_TRY(const record::Snapshot snapshot, record::find_snapshot(options.tag));
+  COVE_TRY(record::Snapshot snapshot, record::find_snapshot(options.tag));
   COVE_TRY(Store store, open_store());
   COVE_TRY(const UniqueFd held, store.hold());
+  std::optional<EngineSnapshot> taken;
+  if (snapshot.backend == "docker" || snapshot.backend == "podman") {
+    COVE_TRY(EngineSnapshot image, EngineSnapshot::take(store, snapshot, stop));
+    snapshot = taken.emplace(std::move(image)).as_native();
+  }
   COVE_TRY(SnapshotArchive planned, plan_archive(store, home, snapshot));
   if (!options.quiet) {
     for (const std::string& note : planned.notes) cli::complain("snapshot " + options.tag + ": " + note);

@@ -1,0 +1,79 @@
+// Machines: the first of its kind, those that follow, their commands, copies and memory.
+
+#include <filesystem>
+
+#include "backend/table.h"
+#include "helpers/home.h"
+#include "helpers/process.h"
+#include "measures.h"
+
+namespace cove::bench {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace testing_helpers;
+
+constexpr int kIdle = 8;
+
+SandboxSpec small(const std::string& root) {
+  SandboxSpec spec = native_spec();
+  spec.backend = "microvm";
+  spec.image = root;
+  spec.memory_bytes = std::uint64_t{256} << 20;
+  return spec;
+}
+
+std::uint64_t memory_of(const Sandbox& sandbox) {
+  const std::string lock = slurp(home().path() + "/sandboxes/" + sandbox.name() + "/lock");
+  const auto keeper = static_cast<pid_t>(std::atoi(lock.c_str()));
+  std::uint64_t bytes = held_by(keeper).pss_bytes;
+  for (const pid_t pid : descendants_of(keeper)) bytes += held_by(pid).pss_bytes;
+  return bytes;
+}
+
+}  // namespace
+
+std::vector<Row> microvm(Effort effort) {
+  const auto backend = find_backend("microvm");
+  const Probe probe = backend ? (*backend)->probe(Deadline::after(10s)) : Probe();
+  if (!probe.usable) return {{"microvm", 0, "", "", 0, {}, {}, probe.why_not}};
+  const std::string root = home().make_directory("bench-root");
+  spawn_and_wait({COVE_BENCH_MAKE_ROOT, root});
+  SandboxSpec spec = small(root), fresh = small(root);
+  fresh.fresh = true;
+  Sandbox first = make_sandbox(spec);  // makes what all others use
+  run_true(first);
+  Samples boot, restore, shell, program;
+  const auto begin = [](Samples& into, SandboxSpec of) {
+    of.name.clear();
+    into.time([&] {
+      Sandbox one = make_sandbox(of);
+      run_true(one);
+    });
+  };
+  for (int i = 0; i < effort.times(10); ++i) {
+    begin(restore, spec);
+    begin(boot, fresh);
+  }
+  for (int i = 0; i < effort.times(100); ++i) {
+    pause_between();
+    shell.time([&] { run_true(first); });
+    program.time([&] { [[maybe_unused]] const auto ran = first.collect({.argv = {"/usr/bin/busybox", "true"}}); });
+  }
+  std::vector<Sandbox> idle;
+  for (int i = 0; i < kIdle; ++i) {
+    SandboxSpec of = spec;
+    of.name.clear();
+    idle.push_back(make_sandbox(of));
+  }
+  std::uint64_t bytes = 0;
+  for (const Sandbox& one : idle) bytes += memory_of(one);
+  std::vector<Row> rows{row("create + true, microvm restored", restore, "booted", boot.p50(), at_most(0.2)),
+                        row("true, microvm, paced", shell, "", 0, at_most(30)),
+                        row("busybox true, microvm, paced", program, "", 0, at_most(8))};
+  rows.push_back(
+      {"PSS of one of 8 idle microvms", static_cast<double>(bytes) / kIdle / (1 << 20), "MiB", "", 0, at_most(40)});
+  return rows;
+}
+
+}  // namespace cove::bench

@@ -1,0 +1,235 @@
+// Machines: what only a kernel of its own has to show, and what is left of it.
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <ctime>
+#include <filesystem>
+
+#include "client/cove.h"
+#include "helpers/home.h"
+#include "helpers/process.h"
+#include "helpers/program.h"
+
+namespace cove {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace testing_helpers;
+
+SandboxSpec small() {
+  SandboxSpec spec = make_spec();
+  spec.memory_bytes = std::uint64_t{256} << 20;
+  return spec;
+}
+
+Sandbox create(const SandboxSpec& spec) {
+  auto made = Sandbox::create(spec, {.deadline = Deadline::after(100s)});
+  if (!made) throw std::runtime_error(made.error().text());
+  return std::move(*made);
+}
+
+Completed run(Sandbox& sandbox, const CommandSpec& command) {
+  auto done = sandbox.collect(command, {}, {.deadline = Deadline::after(60s)});
+  if (!done) {
+    ADD_FAILURE() << done.error().text();
+    return {};
+  }
+  return std::move(*done);
+}
+
+std::string sh(Sandbox& sandbox, const std::string& script) { return run(sandbox, {.script = script}).output; }
+
+pid_t qemu_of(const Sandbox& sandbox) {
+  const std::string lock = slurp(home().path() + "/sandboxes/" + sandbox.name() + "/lock");
+  const auto children = children_of(static_cast<pid_t>(std::atoi(lock.c_str())));
+  return children.empty() ? 0 : children.front();
+}
+
+// One for all that do not harm it: the first of its kind, which boots; later ones go on from its memory.
+Sandbox& shared() {
+  static Sandbox one = create(small());
+  return one;
+}
+
+TEST(Microvm, HasAKernelOfItsOwn) {
+  utsname host{};
+  uname(&host);
+  const std::string release = sh(shared(), "uname -r");
+  EXPECT_NE(release, std::string(host.release) + "\n");
+  EXPECT_NE(release.find("cloud"), std::string::npos) << release;
+  EXPECT_EQ(sh(shared(), "hostname"), shared().name() + "\n");
+}
+
+TEST(Microvm, HasTheMemoryAndProcessorsThatWereAskedFor) {
+  const long kib = std::atol(sh(shared(), "awk '/MemTotal/ {print $2}' /proc/meminfo").c_str());
+  EXPECT_LT(kib, 256 * 1024);
+  EXPECT_GT(kib, 200 * 1024);
+  EXPECT_EQ(sh(shared(), "grep -c ^processor /proc/cpuinfo"), "1\n");
+}
+
+TEST(Microvm, FilesBelongToThoseThatTheImageSays) {
+  EXPECT_EQ(sh(shared(), "stat -c '%u:%g %a' /bin/bash /home/user /tmp"), "0:0 755\n1000:1000 755\n0:0 1777\n");
+  EXPECT_EQ(sh(shared(), "touch /usr/new && rm /usr/bin/mawk && ls /usr/new; ls /usr/bin/mawk 2>&1 | wc -l"),
+            "/usr/new\n1\n");
+}
+
+TEST(Microvm, HasNoNetworkButItsOwnLoopback) { EXPECT_EQ(sh(shared(), "ls /sys/class/net"), "lo\n"); }
+
+// The second one goes on from memory that the first one has saved: of all that was in it nothing may be said twice.
+TEST(Microvm, MachinesFromOneMemoryShareNeitherRandomNumbersNorNames) {
+  shared();
+  Sandbox a = create(small()), b = create(small());
+  const std::string script =
+      "head -c 16 /dev/urandom | od -An -tx1; cat /etc/machine-id /proc/sys/kernel/random/boot_id; echo "
+      "$RANDOM$RANDOM; "
+      "mktemp -u";
+  const std::string of_a = sh(a, script), of_b = sh(b, script), of_first = sh(shared(), script);
+  std::istringstream lines_a(of_a), lines_b(of_b), lines_first(of_first);
+  int count = 0;
+  for (std::string x, y, z; std::getline(lines_a, x) && std::getline(lines_b, y) && std::getline(lines_first, z);
+       ++count) {
+    EXPECT_NE(x, y);
+    EXPECT_NE(x, z);
+  }
+  EXPECT_EQ(count, 5) << of_a;
+  EXPECT_EQ(sh(a, "hostname"), a.name() + "\n");
+  // What the first one does is not seen by others.
+  sh(shared(), "echo secret >/root/mine");
+  EXPECT_EQ(sh(a, "ls /root"), "");
+}
+
+TEST(Microvm, TheTimeIsRightAfterMemoryWasRestored) {
+  shared();
+  Sandbox one = create(small());
+  const long inside = std::atol(sh(one, "date +%s").c_str());
+  EXPECT_NEAR(static_cast<double>(inside), static_cast<double>(time(nullptr)), 3);
+}
+
+TEST(Microvm, ACounterContinuesAfterAPauseWithTheRightTime) {
+  Sandbox one = create(small());
+  const auto id =
+      one.start({.script = "i=0; while :; do i=$((i+1)); echo $$ $i >count.new; mv count.new count; sleep .05; done"});
+  ASSERT_TRUE(id);
+  const auto count = [&] {
+    std::pair<int, int> now{0, 0};
+    const auto text = one.read_file("/workspace/count");
+    if (text) std::sscanf(text->c_str(), "%d %d", &now.first, &now.second);
+    return now;
+  };
+  ASSERT_TRUE(eventually([&] { return count().second > 3; }, 20s));
+  const auto before = count();
+  ASSERT_TRUE(one.pause());
+  EXPECT_FALSE(one.start({.script = "true"}));
+  ASSERT_TRUE(one.resume());
+  ASSERT_TRUE(eventually([&] { return count().second > before.second + 3; }, 20s));
+  EXPECT_EQ(count().first, before.first);
+  const long inside = std::atol(sh(one, "date +%s").c_str());
+  EXPECT_NEAR(static_cast<double>(inside), static_cast<double>(time(nullptr)), 3);
+  ASSERT_TRUE(one.signal(*id, {.signal = 9}));
+}
+
+TEST(Microvm, AKernelPanicIsToldAndHurtsNobodyElse) {
+  Sandbox one = create(small());
+  const auto done =
+      one.collect({.script = "echo c >/proc/sysrq-trigger; sleep 60"}, {}, {.deadline = Deadline::after(60s)});
+  ASSERT_TRUE(done) << done.error().text();
+  EXPECT_EQ(done->outcome.ending, Ending::lost);
+  EXPECT_NE(done->outcome.detail.find("panicked"), std::string::npos) << done->outcome.detail;
+  EXPECT_EQ(sh(shared(), "echo alive"), "alive\n");
+}
+
+TEST(Microvm, RunningOutOfMemoryIsToldAndTheMachineGoesOn) {
+  Sandbox one = create(small());
+  const Completed done = run(one, {.script = "exec tail -c 2000000000 /dev/zero"});
+  EXPECT_EQ(done.outcome.ending, Ending::oom) << done.outcome.exit_code << " " << done.output;
+  EXPECT_EQ(sh(one, "echo alive"), "alive\n");
+}
+
+TEST(Microvm, AForkBombEndsWithItsTimeAndTheMachineGoesOn) {
+  Sandbox one = create(small());
+  const Completed done = run(one, {.script = "b() { b | b & }; b; sleep 60", .timeout = 3s});
+  EXPECT_EQ(done.outcome.ending, Ending::timeout);
+  EXPECT_EQ(sh(one, "echo alive"), "alive\n");
+  EXPECT_EQ(sh(shared(), "echo alive"), "alive\n");
+}
+
+TEST(Microvm, QemuIsNobodyInAnEmptyPlace) {
+  const pid_t qemu = qemu_of(shared());
+  ASSERT_GT(qemu, 0);
+  const std::string proc = "/proc/" + std::to_string(qemu);
+  const std::string status = slurp(proc + "/status");
+  EXPECT_NE(status.find("CapEff:\t0000000000000000"), std::string::npos) << status;
+  EXPECT_NE(status.find("CapBnd:\t0000000000000000"), std::string::npos);
+  EXPECT_NE(status.find("NoNewPrivs:\t1"), std::string::npos);
+  EXPECT_NE(status.find("Seccomp:\t2"), std::string::npos);
+  struct stat info{};
+  ASSERT_EQ(stat(proc.c_str(), &info), 0);
+  if (geteuid() == 0) {
+    EXPECT_GE(info.st_uid, 0x70000000U);
+  }
+  std::string seen;
+  for (const auto& entry : std::filesystem::directory_iterator(proc + "/root/etc")) seen += entry.path().filename();
+  EXPECT_EQ(seen, "ld.so.cache");
+  EXPECT_FALSE(std::filesystem::exists(proc + "/root/home"));
+  for (const char* kind : {"user", "mnt", "pid", "net", "ipc", "uts", "cgroup"}) {
+    EXPECT_NE(std::filesystem::read_symlink(proc + "/ns/" + kind),
+              std::filesystem::read_symlink(std::string("/proc/self/ns/") + kind));
+  }
+}
+
+TEST(Microvm, DeathOfTheKeeperIsTheEndOfTheMachine) {
+  Sandbox one = create(small());
+  const pid_t qemu = qemu_of(one);
+  ASSERT_GT(qemu, 0);
+  const std::string lock = slurp(home().path() + "/sandboxes/" + one.name() + "/lock");
+  ASSERT_EQ(kill(static_cast<pid_t>(std::atoi(lock.c_str())), SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] { return !alive(qemu); }, 5s));
+  EXPECT_EQ(run_cove({"rm", "--force", one.name()}).code, 0);
+}
+
+TEST(Microvm, FilesOnADiskSurviveAStop) {
+  SandboxSpec spec = small();
+  spec.persistent = true;
+  spec.owned = false;
+  spec.disk_bytes = std::uint64_t{256} << 20;
+  {
+    Sandbox one = create(spec);
+    EXPECT_EQ(sh(one, "echo kept >/root/kept; X=5; export X; df -m / | awk 'NR == 2 {print ($2 > 180 && $2 < 256)}'"),
+              "1\n");
+    ASSERT_EQ(run_cove({"stop", spec.name}).code, 0);
+  }
+  auto again = Sandbox::restart(spec.name, {.deadline = Deadline::after(60s)});
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(sh(*again, "cat /root/kept; echo $X"), "kept\n5\n");
+  EXPECT_TRUE(Sandbox::remove(spec.name));
+}
+
+TEST(Microvm, WhatItCannotHonourIsRefusedWithAWayOut) {
+  SandboxSpec spec = small();
+  spec.net = "host";
+  const auto host = Sandbox::create(spec);
+  ASSERT_FALSE(host);
+  EXPECT_NE(host.error().message.find("native"), std::string::npos) << host.error().message;
+  spec = small();
+  spec.memory_bytes = 1 << 20;
+  EXPECT_EQ(Sandbox::create(spec).error().code, Errc::unsupported);
+  spec = small();
+  spec.kernel = "/etc/hostname";
+  const auto kernel = Sandbox::create(spec);
+  ASSERT_FALSE(kernel);
+  EXPECT_NE(kernel.error().message.find("/etc/hostname"), std::string::npos) << kernel.error().message;
+}
+
+}  // namespace
+}  // namespace cove
+
+int main(int argc, char** argv) {
+  testing::InitGoogleTest(&argc, argv);
+  cove::testing_helpers::home();
+  const int code = RUN_ALL_TESTS();
+  return code;
+}
