@@ -28,7 +28,7 @@ struct Command {
 std::span<const Command> commands();
 const Command* find_command(std::string_view name);
 
-inline constexpr int kUsageError = 2, kOwnError = 125;
+inline constexpr int kUsageError = 2, kOwnError = 125, kInterrupted = 130;
 
 extern const Command kApply, kAttach, kBisect, kCheckpoint, kCompletion, kCp, kCreate, kDiff, kDoctor, kExec, kFork,
     kGc, kHistory, kImage, kInspect, kKeeper, kKill, kLogs, kLs, kMsb, kPause, kPs, kRestore, kResume, kRm, kRun,

@@ -1,8 +1,10 @@
 #include <csignal>
+#include <cstring>
 #include <exception>
 
 #include "cli/arguments.h"
 #include "cli/print.h"
+#include "keeper/keeper_main.h"
 
 namespace cove::cli {
 namespace {
@@ -56,6 +58,8 @@ int dispatch(std::vector<std::string> words) {
 int main(int argc, char** argv) {
   // A reader that goes away is seen where it is written to, and answered there.
   std::signal(SIGPIPE, SIG_IGN);
+  // Every new sandbox waits for this one, and it has no options.
+  if (argc == 2 && std::strcmp(argv[1], "keeper") == 0) return cove::keeper::keeper_main();
   try {
     return cove::cli::dispatch(cove::cli::words_of(argc, argv));
   } catch (const std::exception& error) {

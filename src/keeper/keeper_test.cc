@@ -306,6 +306,31 @@ TEST_F(KeeperTest, AnOwnedSandboxEndsWithItsOwner) {
   EXPECT_FALSE(record_exists());
 }
 
+TEST_F(KeeperTest, ASandboxThatNobodyHasHeardOfEndsAndIsForgotten) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  asker_ = UniqueFd(ends[0]);
+  UniqueFd client(ends[1]);
+  start();
+  client.reset();
+  thread_.join();
+  EXPECT_FALSE(record_exists());
+}
+
+TEST_F(KeeperTest, ASandboxThatSomebodyHasHeardOfStays) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  asker_ = UniqueFd(ends[0]);
+  {
+    const UniqueFd client(ends[1]);
+    start();
+    ASSERT_EQ(send(client.get(), "", 1, MSG_NOSIGNAL), 1);
+  }
+  auto [client, number] = run(script("x"));
+  exit_with(number, 3);
+  EXPECT_EQ(outcome_of(client).exit_code, 3);
+}
+
 TEST_F(KeeperTest, AnIdleSandboxEndsAndSaysWhy) {
   spec_.idle_timeout_ms = 50;
   start();

@@ -11,6 +11,7 @@
 //   logs/N       output of command number N that did not fit in memory
 //   history      persistent sandboxes with checkpoints: what can be undone; it has commands' beginnings (history.h)
 //   proof.json   what --prove has found
+//   disk         persistent native sandboxes with --disk: the file system that holds their changes
 //   sessions/    persistent sandboxes: what each session needs to live on
 //
 // A record whose lock is free is dead. Dead records of owned sandboxes are cleared by the next one who looks.

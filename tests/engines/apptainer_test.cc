@@ -146,6 +146,12 @@ TEST(Apptainer, AnInstanceThatIsStoppedFromOutsideLosesTheCommand) {
   EXPECT_NE(ended->detail.find("its instance is gone"), std::string::npos) << ended->detail;
 }
 
+TEST(Apptainer, NoAttemptOfTheSelftestBreaksIt) {
+  const Done done = run_cove({"selftest", "--backend", "apptainer"}, {"COVE_ATTEMPT=" COVE_TEST_ATTEMPT});
+  EXPECT_EQ(done.code, 0) << done.out << done.err;
+  EXPECT_NE(done.out.find(" held, 0 broken"), std::string::npos) << done.out;
+}
+
 TEST(Apptainer, AnImageOfAnAddressIsBuiltOnceAndRuns) {
   if (slurp(std::getenv("COVE_ENGINE")).starts_with("#!"))
     GTEST_SKIP() << "what stands in for apptainer builds nothing";

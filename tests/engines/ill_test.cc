@@ -69,7 +69,7 @@ class Witness {
     EXPECT_EQ(runs(), "ran\n") << "a command is never run again";
   }
   void expect_end() {
-    std::ofstream(folder_ + "/go");
+    std::ofstream(folder_ + "/go") << "now";
     const auto ended = ended_.get();
     ASSERT_TRUE(ended) << ended.error().text();
     EXPECT_EQ(ended->ending, Ending::exited) << ended->detail;

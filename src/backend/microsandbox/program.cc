@@ -16,13 +16,15 @@ constexpr auto kShort = 10s, kRemoval = 30s;
 
 // "error: the reason\n  → a hint" in one line.
 std::string words_of(const std::string& said) {
-  std::string text;
-  for (std::string line : engine::lines_of(said)) {
-    if (line.starts_with("error: ")) line.erase(0, 7);
-    line.erase(0, line.find_first_not_of(' '));
-    text += (text.empty() ? "" : "; ") + line;
+  std::vector<std::string> parts;
+  for (const std::string& line : engine::lines_of(said)) {
+    const std::size_t begin = line.starts_with("error: ") ? 7 : line.find_first_not_of(' ');
+    if (begin < line.size()) parts.push_back(line.substr(begin));
   }
-  return text.empty() ? "it did not say why" : text;
+  if (parts.empty()) return "it did not say why";
+  std::string text = parts[0];
+  for (std::size_t i = 1; i < parts.size(); ++i) text += "; " + parts[i];
+  return text;
 }
 
 std::vector<std::string> own_variables() {

@@ -1,6 +1,5 @@
 #include <unistd.h>
 
-#include "cli/live.h"
 #include "cli/msb/options.h"
 #include "cli/run_on_terminal.h"
 #include "cli/signals.h"
@@ -20,7 +19,7 @@ int run_piped(Sandbox& sandbox, CommandSpec command) {
   io.output = [&](Stream stream, std::string_view bytes) { output.write(stream, bytes); };
   const auto outcome = sandbox.run(command, io);
   if (!outcome) return failed(outcome.error());
-  return finish(*outcome, command.timeout, output);
+  return finish_as_msb(*outcome, command.timeout, output);
 }
 
 namespace {

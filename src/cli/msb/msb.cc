@@ -4,7 +4,6 @@
 #include <span>
 
 #include "cli/arguments.h"
-#include "cli/live.h"
 #include "cli/print.h"
 #include "cli/text.h"
 #include "record/record.h"
@@ -69,7 +68,7 @@ Result<Sandbox> open_or_start(const std::string& name) {
   return info.life == record::Life::stopped ? Sandbox::restart(info.name) : Sandbox::open(info.name);
 }
 
-int finish(const Outcome& outcome, std::chrono::milliseconds timeout, const LiveOutput& output) {
+int finish_as_msb(const Outcome& outcome, std::chrono::milliseconds timeout, const LiveOutput& output) {
   if (outcome.ending == Ending::timeout)
     return failed({Errc::timeout, "exec timed out after " + seconds_text(timeout)});
   const int code = cli::finish(outcome, timeout, output);

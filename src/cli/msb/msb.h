@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/live.h"
 #include "client/cove.h"
 #include "record/record.h"
 
@@ -46,7 +47,7 @@ Result<Sandbox> open_or_start(const std::string& name);
 int run_piped(Sandbox& sandbox, CommandSpec command);
 
 // How a command went, as msb tells it.
-int finish(const Outcome& outcome, std::chrono::milliseconds timeout, const class LiveOutput& output);
+int finish_as_msb(const Outcome& outcome, std::chrono::milliseconds timeout, const LiveOutput& output);
 
 extern const Command kCreate, kRun, kExec, kStart, kStop, kRemove, kList, kStatus, kInspect, kLogs, kImage, kPull,
     kLoad, kDoctor;
