@@ -217,6 +217,8 @@ void Keeper::hear_claim() {
   char byte = 0;
   const ssize_t n = recv(asker_.get(), &byte, 1, MSG_DONTWAIT);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  // Taken off first: a child that has not come to its exec still holds it, and it would be told of for ever.
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, asker_.get(), nullptr);
   asker_.reset();
   if (n <= 0) begin_end({"whoever asked for it is gone", true, begun_ == Begun::anew}, 500);
 }

@@ -208,9 +208,10 @@ int keep() {
   std::string notes;
   for (const std::string& note : (*keeper)->notes()) notes += (notes.empty() ? "" : "\n") + note;
   answer(launch.get(), proto::ClientType::done, notes);
-  if (!request->spec.owned)
+  if (request->spec.owned)
+    launch.reset();
+  else
     (*keeper)->await_claim(std::move(launch), request->restart ? Keeper::Begun::again : Keeper::Begun::anew);
-  launch.reset();
   request = fail(Errc::internal, "");  // the environment's values are not needed twice
   try {
     const auto ran = (*keeper)->run();

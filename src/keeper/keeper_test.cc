@@ -321,6 +321,7 @@ TEST_F(KeeperTest, ASandboxThatSomebodyHasHeardOfStays) {
   int ends[2];
   ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   asker_ = UniqueFd(ends[0]);
+  const UniqueFd held(fcntl(ends[0], F_DUPFD_CLOEXEC, 0));  // as by a child that has not come to its exec
   {
     const UniqueFd client(ends[1]);
     start();
@@ -369,8 +370,8 @@ TEST_F(KeeperTest, APersistentSandboxKeepsSessionsAndIdsOverARestart) {
   stopper.send(ClientType::stop, 0, proto::StopRequest{});
   answer_with("X=1");
   stopper.expect(ClientType::done);
-  thread_.join();
   EXPECT_EQ(record::Record::open("box")->info()->life, record::Life::stopped);
+  thread_.join();
 
   start();
   const auto restored = guest->expect(GuestType::restore_session).as<proto::SessionState>();

@@ -300,6 +300,8 @@ Result<std::vector<proto::Outcome>> Record::journal() const {
   return all;
 }
 
+void Record::release() { lock_.reset(); }
+
 Result<void> Record::remove() {
   if (!lock_) {
     UniqueFd taken;

@@ -83,6 +83,9 @@ class Record {
   Result<void> save_proof(const std::string& json) const;
   Result<std::string> proof() const;  // not_found: nobody has asked for one
 
+  // Of a keeper that has settled how it ended: from here on others see that, and may start the sandbox again.
+  void release();
+
   // Removes the directory and everything in it. Only for the one who holds the lock, or of a dead record.
   Result<void> remove();
 

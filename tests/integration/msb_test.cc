@@ -13,17 +13,18 @@ class Msb : public Cli {
   void SetUp() override {
     setenv("COVE_MSB_BACKEND", "native", 1);
     const Ran made = run(
-        "mkdir -p bin shared rootfs/bin rootfs/tmp rootfs/root rootfs/etc rootfs/proc && ln -s $(command -v cove) bin/msb && "
+        "mkdir -p bin shared rootfs/bin rootfs/tmp rootfs/root rootfs/etc rootfs/proc && ln -s $(command -v cove) "
+        "bin/msb && "
         "cp $(command -v busybox) rootfs/bin/ && for p in sh cat echo uname wc sleep pwd true env; do ln -s busybox "
         "rootfs/bin/$p; done && printf 'root:x:0:0::/root:/bin/sh\\n' > rootfs/etc/passwd && chmod 1777 rootfs/tmp && "
-        "chmod 777 shared");
+        "chmod 777 shared && tar -C rootfs -c . | cove image import - seed:1");
     ASSERT_EQ(made.code, 0) << made.err;
   }
   Ran msb(const std::string& words) { return run("timeout 60 bin/msb " + words); }
 };
 
 TEST_F(Msb, ASequenceOfCallsGivesWhatMsbGives) {
-  const Ran ran = run("timeout 100 bash " COVE_TEST_MSB_DIR "/sequence $PWD/bin/msb $PWD/rootfs $PWD/shared");
+  const Ran ran = run("timeout 100 bash " COVE_TEST_MSB_DIR "/sequence $PWD/bin/msb seed:1 $PWD/shared");
   std::ostringstream expected;
   expected << std::ifstream(COVE_TEST_MSB_DIR "/expected").rdbuf();
   EXPECT_EQ(ran.out, expected.str()) << ran.err;
@@ -34,7 +35,7 @@ TEST_F(Msb, RunKeepsOnlyWhatHasAName) {
   EXPECT_EQ(once.out, "once\n") << once.err;
   EXPECT_EQ(once.code, 7);
   EXPECT_EQ(msb("ls -q").out, "");
-  EXPECT_EQ(msb("run --quiet --no-net --name kept ./rootfs -- sh -c 'echo there > /tmp/../root/file'").code, 0);
+  EXPECT_EQ(msb("run --quiet --no-net --name kept seed:1 -- sh -c 'echo there > /root/file'").code, 0);
   EXPECT_EQ(msb("ls -q --stopped").out, "kept\n");
   EXPECT_EQ(msb("exec kept -- cat /root/file").out, "there\n");
   EXPECT_EQ(msb("ls -q --stopped").out, "");
@@ -54,10 +55,12 @@ TEST_F(Msb, ListsAreTablesNamesOrJson) {
   EXPECT_EQ(msb("ls").out, "No sandboxes found.\n");
   EXPECT_EQ(msb("create --quiet --no-net --name a ./rootfs").code, 0);
   EXPECT_EQ(msb("ls").out.substr(0, 4), "NAME");
-  EXPECT_EQ(run("bin/msb ls --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0][\"status\"])'").out,
-            "Running\n");
-  EXPECT_EQ(run("bin/msb inspect a --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"name\"])'").out,
-            "a\n");
+  EXPECT_EQ(
+      run("bin/msb ls --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)[0][\"status\"])'").out,
+      "Running\n");
+  EXPECT_EQ(
+      run("bin/msb inspect a --format json | python3 -c 'import json, sys; print(json.load(sys.stdin)[\"name\"])'").out,
+      "a\n");
   EXPECT_EQ(msb("ps -q").out, "a\n");
 }
 
@@ -75,7 +78,7 @@ TEST_F(Msb, UsageErrorsAreTwoAndOwnOnesOne) {
 }
 
 TEST_F(Msb, ImagesComeFromArchives) {
-  EXPECT_EQ(run("tar -C rootfs -c . | cove image import - seed && cove image save seed -o a.tar").code, 0);
+  EXPECT_EQ(run("cove image save seed:1 -o a.tar").code, 0);
   EXPECT_EQ(msb("load -i a.tar -t other:1").code, 0);
   EXPECT_NE(msb("image list").out.find("other:1"), std::string::npos);
   EXPECT_EQ(msb("run --quiet --no-net --pull never other:1 -- uname").out, "Linux\n");

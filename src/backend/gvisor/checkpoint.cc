@@ -30,9 +30,11 @@ Result<UniqueFd> open_directory(const std::string& path) {
   return opened;
 }
 
+// What is in it is opened before the ids are mapped, by one who is not its owner yet; the sandbox's directory around it
+// is private.
 Result<void> make_directory(const std::string& path, const os::Users& users) {
   COVE_CHECK(os::remove_tree_at(AT_FDCWD, path));
-  if (mkdir(path.c_str(), 0700) < 0) return fail_errno("make " + path);
+  if (mkdir(path.c_str(), 0711) < 0) return fail_errno("make " + path);
   if (users.by_root && lchown(path.c_str(), users.uid, users.gid) < 0) return fail_errno("give away " + path);
   return {};
 }

@@ -20,7 +20,7 @@ constexpr auto kCreateTime = 300s, kStopTime = 30s;
 // msb shows directories: one that holds nothing but the guest.
 Result<std::string> guest_directory(const SandboxSpec& spec) {
   COVE_TRY(const std::string guest, find_guest());
-  const std::string directory = spec.directory + "/guest";
+  std::string directory = spec.directory + "/guest";
   std::error_code failed;
   std::filesystem::create_directory(directory, failed);
   const std::string copy = directory + "/cove-guest";

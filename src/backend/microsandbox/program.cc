@@ -21,9 +21,8 @@ std::string words_of(const std::string& said) {
     const std::size_t begin = line.starts_with("error: ") ? 7 : line.find_first_not_of(' ');
     if (begin < line.size()) parts.push_back(line.substr(begin));
   }
-  if (parts.empty()) return "it did not say why";
-  std::string text = parts[0];
-  for (std::size_t i = 1; i < parts.size(); ++i) text += "; " + parts[i];
+  std::string text = parts.empty() ? "it did not say why" : "";
+  for (const std::string& part : parts) text.append(text.empty() ? "" : "; ").append(part);
   return text;
 }
 
@@ -60,9 +59,10 @@ Result<std::string> Msb::ask(const std::vector<std::string>& words, Deadline dea
 }
 
 Result<std::string> Msb::version() const {
-  COVE_TRY(const std::string text, ask({"--version"}, Deadline::after(kShort)));
-  if (!text.starts_with("msb ")) return fail(Errc::protocol, program_.path() + " does not answer as msb does");
-  return text.substr(4, text.find('\n') - 4);
+  auto text = ask({"--version"}, Deadline::after(kShort));
+  if (!text) return text;
+  if (!text->starts_with("msb ")) return fail(Errc::protocol, program_.path() + " does not answer as msb does");
+  return text->substr(4, text->find('\n') - 4);
 }
 
 Result<Takes> Msb::takes() const {

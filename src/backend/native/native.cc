@@ -131,6 +131,7 @@ class NativePlace final : public Place {
   Result<void> exchange(LayerChange& change, Deadline deadline) {
     Plan next = plan_;
     next.layers = change.layers();
+    next.layers[0].volume = plan_.layers[0].volume;  // map_image()
     {
       const os::Frozen still(guest_.pid());
       COVE_CHECK(relayer(guest_.pid(), next, change.changed(), users_, deadline));
@@ -204,12 +205,27 @@ Result<OwnMounts> make_own_mounts(const SandboxSpec& spec, const os::Users& user
   return mounts;
 }
 
+// As root: who owns a directory of this machine owns it inside, too, so that root inside can change the image's files.
+// It comes as a volume does. One that was given to the sandbox's own root already is taken as it is.
+Result<void> map_image(const SandboxSpec& spec, const os::Users& users, Plan& plan) {
+  struct stat info{};
+  if (!spec.image.starts_with('/') || plan.volumes.size() == kMostVolumes) return {};
+  if (stat(spec.image.c_str(), &info) == 0 && info.st_uid == users.uid) return {};
+  std::error_code failed;
+  const auto path = std::filesystem::canonical(spec.image, failed);
+  if (failed) return fail(Errc::not_found, "--image " + spec.image + ": " + failed.message());
+  plan.layers[0].volume = static_cast<int>(plan.volumes.size());
+  plan.volumes.push_back({.source = path, .target = "/", .read_only = true, .copied = true, .as_it_is = true});
+  return {};
+}
+
 Result<Plan> make_plan(const SandboxSpec& spec, const os::Users& users) {
   Plan plan;
   COVE_TRY(plan.guest, find_guest());
   COVE_TRY(plan.layers, make_layers(spec, users));
   COVE_TRY(plan.volumes, read_volumes(spec.volumes, home_of(spec)));
   plan.volumes_are_sent = users.by_root;
+  if (users.by_root) COVE_CHECK(map_image(spec, users, plan));
   plan.disk_bytes = spec.disk_bytes;
   plan.hostname = spec.name;
   plan.sys = spec.sys;

@@ -32,7 +32,8 @@ struct Layer {
 struct Volume {
   std::string source, target;  // both absolute, without . and ..
   bool read_only = false;
-  bool copied = false;  // shown through an overlay: changes stay in the sandbox until they are applied
+  bool copied = false;    // shown through an overlay: changes stay in the sandbox until they are applied
+  bool as_it_is = false;  // where the file system cannot map owners it is shown with those that it has
 };
 
 struct Plan {
