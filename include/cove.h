@@ -88,15 +88,19 @@ COVE_PUBLIC char* cove_sandbox_get(const char* request, const cove_hooks* hooks,
 /* Ends an owned sandbox, and forgets any. */
 COVE_PUBLIC void cove_sandbox_close(cove_sandbox* sandbox);
 
-/* One request to a sandbox: {"verb": VERB, ...}. `bytes` (may be null) is stdin or the content of a file; output and
- * the content of files come by hooks->output. run         script or argv, session, cwd, user, env [K=V], timeout (s),
- * split, pty, rows, columns, id, stdin (bool: whether `bytes` is stdin) -> the outcome start       the same, open_stdin
- * -> {"id": ID};  attach: id, from, follow -> the outcome feed        id, eof; `bytes` go to its stdin;    signal: id,
- * signal (0: end the tree), grace_ms status      id -> the outcome;  list -> outcomes;  inspect -> about the sandbox
+/* clang-format off */
+/* One request to a sandbox: {"verb": VERB, ...}. `bytes` (may be null) is stdin or the content of a file; output and the
+ * content of files come by hooks->output.
+ *   run         script or argv, session, cwd, user, env [K=V], timeout (s), split, pty, rows, columns, id,
+ *               stdin (bool: whether `bytes` is stdin) -> the outcome
+ *   start       the same, open_stdin -> {"id": ID};  attach: id, from, follow -> the outcome
+ *   feed        id, eof; `bytes` go to its stdin;    signal: id, signal (0: end the tree), grace_ms
+ *   status      id -> the outcome;  list -> outcomes;  inspect -> about the sandbox
  *   read_file   path;  write_file: path, mode, `bytes`;  list_files, stat_file, make_directory, remove_file: path
  *   move_file   from, to;  copy_in, copy_out: from, to -> {"skipped": [TEXT]}
  *   snapshot    tag;  restore: tag;  undo: count;  history;  checkpoint: on;  pause;  resume
  *   stop        remove, grace_ms */
+/* clang-format on */
 COVE_PUBLIC char* cove_sandbox_call(cove_sandbox* sandbox, const char* request, const char* bytes, size_t size,
                                     const cove_hooks* hooks);
 /* Copies, running by themselves: forks[0..count-1] are handles on success; the answer is {"names": [TEXT]}. */

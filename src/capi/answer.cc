@@ -18,7 +18,9 @@ char* give(const std::string& text) {
 char* give(const nlohmann::json& json) { return give(json_text(json)); }
 
 char* give(const Error& error) {
-  return give(nlohmann::json{{"error", {{"code", std::string(name(error.code))}, {"message", error.message}}}});
+  // As programs write it.
+  const std::string code = error.code == Errc::not_found ? "not_found" : std::string(name(error.code));
+  return give(nlohmann::json{{"error", {{"code", code}, {"message", error.message}}}});
 }
 
 nlohmann::json to_json(const Outcome& outcome) {

@@ -253,13 +253,4 @@ void Background::prune() {
   }
 }
 
-void Background::disown() noexcept {
-  const std::unique_lock guard(mutex_, std::try_to_lock);
-  if (!guard) return;
-  for (Watcher& watcher : watchers_) watcher.thread.detach();
-  for (auto& [id, entry] : entries_) {
-    if (entry.sandbox) entry.sandbox->disown();
-  }
-}
-
 }  // namespace cove::terminal

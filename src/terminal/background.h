@@ -57,8 +57,6 @@ class Background {
   Json act(const Json& request, const Call& call);
 
   Json notifications(Deadline deadline) { return notices_.take(deadline); }
-  // Watchers are threads, which a fork() does not copy.
-  void disown() noexcept;
 
  private:
   struct Entry {

@@ -69,7 +69,7 @@ Result<void> write_parts(int fd, const Parts& parts) {
   return write_all(fd, "[" + with_separators(left) + " more chars are not kept]\n");
 }
 
-void prune(int directory, std::chrono::seconds older_than, std::size_t& removed) {
+void prune(int directory) {
   const int again = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (again < 0) return;
   const std::unique_ptr<DIR, int (*)(DIR*)> entries(fdopendir(again), closedir);
@@ -77,13 +77,13 @@ void prune(int directory, std::chrono::seconds older_than, std::size_t& removed)
     close(again);
     return;
   }
-  const std::int64_t before = time(nullptr) - older_than.count();
+  const std::int64_t before = time(nullptr) - std::chrono::seconds(kKeptFor).count();
   while (const dirent* entry = readdir(entries.get())) {
     struct stat about{};
     const std::string_view name = entry->d_name;
     if (!name.starts_with("out-") || !name.ends_with(".log")) continue;
     if (fstatat(directory, entry->d_name, &about, AT_SYMLINK_NOFOLLOW) < 0 || about.st_mtime > before) continue;
-    if (unlinkat(directory, entry->d_name, 0) == 0) ++removed;
+    unlinkat(directory, entry->d_name, 0);
   }
 }
 
@@ -92,8 +92,7 @@ void prune(int directory, std::chrono::seconds older_than, std::size_t& removed)
 Result<std::string> save_full_output(const Parts& parts) {
   COVE_TRY(const std::string home, record::home());
   COVE_TRY(const UniqueFd directory, open_directory(home));
-  std::size_t removed = 0;
-  prune(directory.get(), kKeptFor, removed);
+  prune(directory.get());
   const std::string name = make_file_name();
   const UniqueFd file(
       openat(directory.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -103,14 +102,6 @@ Result<std::string> save_full_output(const Parts& parts) {
     return fail(std::move(written).error());
   }
   return home + "/" + kDirectory + "/" + name;
-}
-
-std::size_t prune_full_output(std::chrono::seconds older_than) {
-  std::size_t removed = 0;
-  const auto home = record::home();
-  if (!home) return 0;
-  if (const auto directory = open_directory(*home)) prune(directory->get(), older_than, removed);
-  return removed;
 }
 
 }  // namespace cove::terminal

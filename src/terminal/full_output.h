@@ -17,7 +17,4 @@ inline constexpr std::chrono::hours kKeptFor{7 * 24};
 // Its path. A disk that is full or a directory that is not ours is an error, and never the command's.
 Result<std::string> save_full_output(const Parts& parts);
 
-// Removes what is older; how many files that were.
-std::size_t prune_full_output(std::chrono::seconds older_than);
-
 }  // namespace cove::terminal

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -22,6 +23,20 @@ GuardVerdict blocked(std::string why) { return {GuardVerdict::Kind::blocked, std
 std::string home_directory() {
   const char* home = std::getenv("HOME");
   return home != nullptr ? home : "";
+}
+
+// Names have no blanks, patterns do.
+std::string rule_name(const std::string& rule) {
+  std::string name;
+  for (const char c : rule) {
+    if (c == ' ')
+      name += "%20";
+    else if (c == '%')
+      name += "%25";
+    else
+      name += c;
+  }
+  return name;
 }
 
 }  // namespace
@@ -46,17 +61,22 @@ GuardVerdict Guard::judge(const GuardRequest& request) {
   if (request.isolated || request.approved || request.ask.empty()) return answer;
   const auto asked = policy::DenyList::make(request.ask);
   if (!asked) return blocked("the ask list cannot be read, so nothing is run: " + asked.error().message);
-  if (const auto verdict = asked->judge(request.script); verdict.refused || verdict.unsure) {
-    GuardVerdict decided = ask(request, verdict.rule, verdict.sentence);
-    if (decided.kind != GuardVerdict::Kind::run) return decided;
-  }
-  return answer;
+  const auto verdict = asked->judge(request.script);
+  if (!verdict.refused && !verdict.unsure) return answer;
+  constexpr std::string_view kPrefix = "deny: ";  // how that list names its rules
+  GuardVerdict decided = ask(request, verdict.rule.substr(std::min(kPrefix.size(), verdict.rule.size())));
+  return decided.kind == GuardVerdict::Kind::run ? answer : decided;
 }
 
-// No lock while somebody thinks.
-GuardVerdict Guard::ask(const GuardRequest& request, const std::string& rule, const std::string& sentence) {
-  const policy::Question question{
-      .session = request.task, .rule = rule, .pattern = "", .command = request.command, .sentence = sentence};
+// No lock while somebody thinks. Without a rule it was not understood, and each one like that is a question of its own.
+GuardVerdict Guard::ask(const GuardRequest& request, const std::string& rule) {
+  const std::string sentence = rule.empty() ? "not all that it runs can be told from its text"
+                                            : "it is on the list of commands to ask about: " + rule;
+  const policy::Question question{.session = request.task,
+                                  .rule = rule_name(rule),
+                                  .pattern = "",
+                                  .command = request.command,
+                                  .sentence = sentence};
   {
     const std::lock_guard guard(mutex_);
     if (auto loaded = load(); !loaded) return blocked(loaded.error().message);

@@ -6,8 +6,7 @@
 //   deny list        on every backend, whatever else is allowed
 //   floor            where there are no walls: what would end this machine
 //   foreground       what never ends by itself, or hides in the background, is told to run as a background command
-//   ask list         where there are no walls: a person decides, once, for the task or always. Nobody there, or
-//   silence: no
+//   ask list         where there are no walls: a person decides, once, for the task or always; silence is a no
 
 #include <functional>
 #include <mutex>
@@ -42,7 +41,7 @@ class Guard {
   void end_session(const std::string& task);
 
  private:
-  GuardVerdict ask(const GuardRequest& request, const std::string& rule, const std::string& sentence);
+  GuardVerdict ask(const GuardRequest& request, const std::string& rule);
   Result<void> load();  // what was allowed for always: $COVE_HOME/approvals
   void save() const;
 

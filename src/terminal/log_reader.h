@@ -15,8 +15,8 @@ struct LogPage {
 struct LogPart {
   Outcome outcome;  // how the command stands
   std::uint64_t begin = 0;
-  std::string
-      text;  // raw bytes; while the command runs neither half a character nor half an escape sequence at the end
+  // Raw bytes; while the command runs neither half a character nor half an escape sequence at the end.
+  std::string text;
 };
 
 Result<LogPart> read_log(Sandbox& sandbox, const std::string& id, const LogPage& page, const Call& call);

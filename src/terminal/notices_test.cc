@@ -18,7 +18,9 @@ TEST(WatchLimit, AMatchEverySecondIsToldOncePerFifteenAndThenNoMore) {
     const Verdict verdict = limit.hit(begin + std::chrono::seconds(second));
     told += verdict == Verdict::tell;
     last += verdict == Verdict::last;
-    if (verdict == Verdict::tell) EXPECT_EQ(second % 15, 0);
+    if (verdict == Verdict::tell) {
+      EXPECT_EQ(second % 15, 0);
+    }
   }
   EXPECT_EQ(told, 3);
   EXPECT_EQ(last, 1);

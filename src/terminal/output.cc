@@ -54,7 +54,9 @@ Output::Rendered Output::finish(const Redaction& redaction, std::string_view suf
     tail_.erase(0, cut);
   }
   const std::string masked = redact(std::move(head_), redaction), masked_tail = redact(std::move(tail_), redaction);
-  const Parts parts{.text = trimmed(masked), .tail = trimmed(masked_tail), .missing = missing_chars_};
+  Parts parts{.text = trimmed(masked)};
+  if (missing_chars_ > 0)
+    parts = {.text = without_blank_front(masked), .tail = without_blank_end(masked_tail), .missing = missing_chars_};
   // On a line of its own.
   const std::string last_line = (suffix.empty() || parts.text.empty() ? "" : "\n") + std::string(suffix);
   auto bounded = bound(parts, limit_, last_line);

@@ -199,10 +199,13 @@ std::size_t count_chars(std::string_view utf8) {
   return static_cast<std::size_t>(std::count_if(utf8.begin(), utf8.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
 
-std::string_view trimmed(std::string_view text) {
-  const std::size_t first = text.find_first_not_of(kBlank);
-  if (first == std::string_view::npos) return {};
-  return text.substr(first, text.find_last_not_of(kBlank) - first + 1);
+std::string_view without_blank_front(std::string_view text) {
+  text.remove_prefix(std::min(text.find_first_not_of(kBlank), text.size()));
+  return text;
 }
+
+std::string_view without_blank_end(std::string_view text) { return text.substr(0, text.find_last_not_of(kBlank) + 1); }
+
+std::string_view trimmed(std::string_view text) { return without_blank_front(without_blank_end(text)); }
 
 }  // namespace cove::terminal

@@ -43,6 +43,8 @@ std::string plain_text(std::string_view bytes);
 std::size_t complete_prefix(std::string_view bytes);
 
 std::size_t count_chars(std::string_view utf8);
+std::string_view without_blank_front(std::string_view text);
+std::string_view without_blank_end(std::string_view text);
 std::string_view trimmed(std::string_view text);
 
 }  // namespace cove::terminal

@@ -129,22 +129,20 @@ std::string mask_private_keys(std::string_view text) {
     }
     return std::pair(text.size(), text.size());
   };
+  // Each marker is looked for once, however many there are of the other kind.
+  auto begin = marker(kBegin, 0), end = marker(kEnd, 0);
   std::string out;
   std::size_t from = 0;
-  while (from < text.size()) {
-    const auto [begin, body] = marker(kBegin, from);
-    const auto [end, after] = marker(kEnd, from);
-    if (begin == text.size() && end == text.size()) break;
-    if (end < begin) {
-      out += kMask;
-      out += text.substr(end, after - end);
-      from = after;
-      continue;
+  while (begin.first < text.size() || end.first < text.size()) {
+    if (begin.first < end.first) {
+      out += text.substr(from, begin.second - from);
+      from = begin.second;
     }
-    out += text.substr(from, body - from);
     out += kMask;
-    out += text.substr(end, after - end);
-    from = after;
+    out += text.substr(end.first, end.second - end.first);
+    from = end.second;
+    if (begin.first < from) begin = marker(kBegin, from);
+    if (end.first < text.size()) end = marker(kEnd, from);
   }
   return out.append(text.substr(from));
 }

@@ -136,6 +136,12 @@ const Key kKeys[] = {
        s.fail_when_degraded = text == "fail";
        return {};
      }},
+    {"ask_program",
+     [](Settings& s, const Json& v) -> Result<void> {
+       COVE_TRY(s.ask_program, as_text(v));
+       return {};
+     }},
+    {"ask_timeout", [](Settings& s, const Json& v) { return set_duration(s.ask_timeout, v); }},
     {"deny", [](Settings& s, const Json& v) { return add_patterns(s.deny, v); }},
     {"ask", [](Settings& s, const Json& v) { return add_patterns(s.ask, v); }},
 };

@@ -27,6 +27,8 @@ struct Settings {
   std::vector<std::string> env, forward_env;  // K=V; names and patterns
   std::chrono::milliseconds timeout{180'000}, max_foreground{600'000}, lifetime{300'000};
   std::vector<std::string> deny, ask;  // patterns of commands (guard.h); each source adds to them
+  std::string ask_program;             // who decides about those of `ask` where the caller brings nobody
+  std::chrono::milliseconds ask_timeout{300'000};
   std::size_t output_chars = 50'000;
   bool fail_when_degraded = false;
   std::vector<std::string> warnings;  // what was left out, a sentence each

@@ -51,7 +51,7 @@ Result<Tasks::Use> Tasks::use_of(const std::string& name, Task& task, std::share
   if (wanted != task.backend && (wanted != "auto" || task.backend == "local"))
     return fail(Errc::conflict, "task '" + name + "' has a sandbox of backend " + task.backend + ", and " + wanted +
                                     " is asked for: clean the task up first, or ask for the same");
-  return Use{std::move(sandbox), "", task.cwd};
+  return Use{std::move(sandbox), "", task.cwd, false};
 }
 
 Result<Tasks::Use> Tasks::use(const std::string& name, const Settings& settings, const Call& call) {
@@ -77,7 +77,7 @@ Result<Tasks::Use> Tasks::make(const std::string& name, Task& task, const Settin
   const std::stop_callback chain(call.stop, [&stop] { stop.request_stop(); });
   COVE_TRY(Made made, make_sandbox(name, settings, {.deadline = call.deadline, .stop = stop.get_token()}));
   const std::lock_guard guard(task.mutex);
-  Use use{std::make_shared<Sandbox>(std::move(made.sandbox)), "", std::nullopt};
+  Use use{std::make_shared<Sandbox>(std::move(made.sandbox)), "", std::nullopt, true};
   use.recreated = use.sandbox->notes();
   if (use.recreated.empty() && task.had_one && !made.found)
     use.recreated = why_gone(Clock::now() - task.used, task.lifetime);

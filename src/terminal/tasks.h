@@ -34,6 +34,7 @@ class Tasks {
     std::shared_ptr<Sandbox> sandbox;
     std::string recreated;           // why what the task had before is not there any more; "" mostly
     std::optional<std::string> cwd;  // of its session, as far as known
+    bool made = false;               // by this call
   };
   // The task's sandbox, made if need be. Waits for whoever makes it already; a stopped call stops only its own waiting
   // or making.

@@ -7,6 +7,7 @@
 #include "policy/exit_meaning.h"
 #include "policy/sudo.h"
 #include "terminal/answers.h"
+#include "terminal/ask_program.h"
 #include "terminal/output.h"
 
 namespace cove::terminal {
@@ -59,13 +60,24 @@ struct Terminal::Running {
 };
 
 // Before anything is made for it.
-std::optional<Answer> Terminal::refused(const Request& request, Running& running, const Hooks& hooks) {
+std::optional<Answer> Terminal::refused(const Request& request, Running& running, Hooks& hooks) {
   if (!request.workdir.empty()) {
     if (auto good = check_workdir(request.workdir); !good) return blocked_answer(good.error().message);
   }
   const Settings& settings = running.settings;
   const Tasks::Known known = tasks_.known(request.task);
   const std::string cwd = request.workdir.empty() ? known.cwd.value_or(settings.spec.cwd) : request.workdir;
+  if (!hooks.approve && !settings.ask_program.empty())
+    hooks.approve = ask_program(settings.ask_program, settings.ask_timeout);
+  // An interrupt that comes while a person thinks is overruled by a yes.
+  policy::Ask person;
+  if (hooks.approve) {
+    person = [&](const policy::Question& question) {
+      auto answer = hooks.approve(question);
+      if (hooks.stop.stop_requested()) hooks.stop = {};
+      return answer;
+    };
+  }
   running.script = policy::parse_shell(request.command);
   GuardVerdict verdict = guard_.judge({.script = running.script,
                                        .command = request.command,
@@ -76,7 +88,7 @@ std::optional<Answer> Terminal::refused(const Request& request, Running& running
                                        .isolated = settings.isolated() && known.isolated,
                                        .background = request.background || running.promoted,
                                        .approved = request.approved,
-                                       .person = hooks.approve});
+                                       .person = std::move(person)});
   running.hint = std::move(verdict.hint);
   if (verdict.kind == GuardVerdict::Kind::run) return std::nullopt;
   return verdict.kind == GuardVerdict::Kind::blocked ? blocked_answer(verdict.why) : error_answer(verdict.why);
@@ -91,23 +103,23 @@ std::string Terminal::run(std::string_view text, const Hooks& hooks) {
   }
 }
 
-Answer Terminal::run(const Request& request, const Hooks& hooks) {
+Answer Terminal::run(const Request& request, Hooks hooks) {
   Running running;
   auto settings = read_settings(policy::host_env(), merged(tasks_.overrides(request.task), request.overrides));
   if (!settings) return error_answer(settings.error().message);
   running.settings = std::move(*settings);
   running.timeout = request.timeout.value_or(running.settings.timeout);
   running.promoted = !request.background && request.timeout && *request.timeout > running.settings.max_foreground;
+  if (hooks.stop.stop_requested())
+    return failed_answer({Errc::cancelled, "the call was stopped before it began"}, running.settings);
   if (auto answer = refused(request, running, hooks)) return std::move(*answer);
   auto use = tasks_.use(request.task, running.settings, {.deadline = Deadline::never(), .stop = hooks.stop});
   if (!use) return failed_answer(use.error(), running.settings);
   running.use = std::move(*use);
   Answer answer = request.background || running.promoted ? run_background(request, running, hooks)
                                                          : run_foreground(request, running, hooks);
-  if (!running.use.recreated.empty()) {
-    answer["environment_recreated"] = running.use.recreated;
-    if (!running.settings.warnings.empty()) answer["warnings"] = running.settings.warnings;
-  }
+  if (!running.use.recreated.empty()) answer["environment_recreated"] = running.use.recreated;
+  if (running.use.made && !running.settings.warnings.empty()) answer["warnings"] = running.settings.warnings;
   return answer;
 }
 
@@ -216,9 +228,6 @@ std::string Terminal::set_overrides(std::string_view text) {
 
 std::string Terminal::notifications(Deadline deadline) { return json_text(background_.notifications(deadline)); }
 
-void Terminal::disown() noexcept {
-  background_.disown();
-  tasks_.disown();
-}
+void Terminal::disown() noexcept { tasks_.disown(); }
 
 }  // namespace cove::terminal

@@ -2,10 +2,11 @@
 
 // The terminal tool: one call runs a shell command in its task's sandbox and gives one JSON object.
 //
-//   output, exit_code, error      always; error is null where the tool itself did its work
-//   status                        error, blocked, degraded, disabled: the command was not run (exit_code -1), or is
-//   lost cwd                           where the session stands now, if that has changed session_id, pid of a
-//   background command output_total_chars, full_output_path, truncation_note   of output that was too long
+//   output, exit_code, error   always; error is null where the tool itself did its work
+//   status                     error, blocked, degraded, disabled: it was not run (exit_code -1), or is lost
+//   cwd                        where the session stands now, if that has changed
+//   session_id, pid            of a background command
+//   output_total_chars, full_output_path, truncation_note   of output that was too long
 //   exit_code_meaning, hint, environment_recreated, promoted_from_foreground, warnings
 //
 // Calls may be made from any number of threads; those of one task share its session.
@@ -47,11 +48,11 @@ class Terminal {
 
  private:
   struct Running;
-  nlohmann::ordered_json run(const Request& request, const Hooks& hooks);
+  nlohmann::ordered_json run(const Request& request, Hooks hooks);
   nlohmann::ordered_json run_foreground(const Request& request, Running& running, const Hooks& hooks);
   nlohmann::ordered_json run_background(const Request& request, Running& running, const Hooks& hooks);
 
-  std::optional<nlohmann::ordered_json> refused(const Request& request, Running& running, const Hooks& hooks);
+  std::optional<nlohmann::ordered_json> refused(const Request& request, Running& running, Hooks& hooks);
   Guard guard_;
   Tasks tasks_;
   Background background_;  // goes first: it holds what tasks_ ends

@@ -8,10 +8,14 @@ import json
 import os
 import sys
 import threading
+import time
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 ABI = 1
+
+#: How often a caller's watchdog hears that its command still runs.
+ACTIVITY_SECONDS = 10
 
 
 class CoveError(Exception):
@@ -172,6 +176,7 @@ class Call:
             self._output = output
             self.hooks.output = _Output(self._on_output)
         self._activity = activity
+        self._told = time.monotonic()
         if in_main or activity is not None:
             self.hooks.tick = _Tick(self._on_tick)
             self.hooks.tick_ms = 100 if in_main else 10_000
@@ -216,7 +221,8 @@ class Call:
 
     def _on_tick(self, _user: int) -> None:
         try:
-            if self._activity is not None:
+            if self._activity is not None and time.monotonic() - self._told >= ACTIVITY_SECONDS - 0.05:
+                self._told = time.monotonic()
                 try:
                     self._activity()
                 except Exception:  # a caller's watchdog must not end its command

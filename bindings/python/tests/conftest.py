@@ -9,16 +9,22 @@ from pathlib import Path
 
 import pytest
 
+# An engine that was started for the tests (cmake/engines.cmake): then it is what they are about.
+BACKENDS = os.environ.get("COVE_TEST_BACKEND", "local native").split()
+IMAGE = os.environ.get("COVE_IMAGE", "")
+if "COVE_TEST_ENGINE" in os.environ:
+    why_not = Path(os.environ["COVE_TEST_ENGINE"]) / "why-not"
+    if why_not.exists():
+        pytest.exit(f"skipped: {why_not.read_text().strip()}", returncode=77)
+
 ROOT = Path(tempfile.mkdtemp(prefix="cove-python-"))
 for name in list(os.environ):
-    if name.startswith(("TERMINAL_", "COVE_")) and name not in ("COVE_LIBRARY", "COVE_TEST_BACKENDS", "COVE_PROGRAM", "COVE_GUEST"):
+    if name.startswith(("TERMINAL_", "COVE_")) and name not in ("COVE_LIBRARY", "COVE_PROGRAM", "COVE_GUEST"):
         del os.environ[name]
 os.environ.update(COVE_HOME=str(ROOT / "state"), XDG_CONFIG_HOME=str(ROOT / "config"), HOME=str(ROOT / "home"))
 (ROOT / "home").mkdir()
 
 import cove  # noqa: E402
-
-BACKENDS = os.environ.get("COVE_TEST_BACKENDS", "local native").split()
 
 
 def alive_with_home():
@@ -53,7 +59,8 @@ def nothing_is_left():
 def backend(request, monkeypatch):
     monkeypatch.setenv("TERMINAL_ENV", request.param)
     if request.param in ("docker", "podman"):
-        monkeypatch.setenv("TERMINAL_DOCKER_IMAGE", os.environ.get("COVE_TEST_IMAGE", "debian:12"))
+        monkeypatch.setenv("TERMINAL_DOCKER_IMAGE", IMAGE)
+        monkeypatch.setenv("TERMINAL_DOCKER_NETWORK", "false")  # these engines have none
     monkeypatch.setenv("TERMINAL_CONTAINER_PERSISTENT", "false")
     if request.param == "local":
         work = ROOT / "work" / uuid.uuid4().hex

@@ -1,9 +1,9 @@
 """What the reference's own integration test asks of its microVM backend, restated, on every backend that is named."""
 
 import json
-import os
 import uuid
 
+from conftest import IMAGE
 from cove import cleanup_vm, terminal_tool
 
 
@@ -57,8 +57,7 @@ def test_a_hermes_environment(backend, task, tmp_path):
     from cove.hermes import CoveEnvironment
 
     cwd = str(tmp_path) if backend == "local" else ""
-    image = "" if backend in ("local", "native") else os.environ.get("COVE_TEST_IMAGE", "debian:12")
-    with CoveEnvironment(image=image, backend=backend, cwd=cwd, timeout=20, task_id=task, env={"B": "2"}, network=False) as env:
+    with CoveEnvironment(image=IMAGE, backend=backend, cwd=cwd, timeout=20, task_id=task, env={"B": "2"}, network=False) as env:
         assert env.execute("echo $B; exit 3") == {
             "output": "2\n", "returncode": 3, "cwd": env.cwd, "cwd_observed": True,
         }
