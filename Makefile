@@ -4,9 +4,9 @@ DESTDIR ?=
 JOBS    ?= $(shell nproc)
 preset  ?= dev
 
-.PHONY: all run test bench lint format install deps clean help build
+.PHONY: all run test bench python lint format install deps clean help build
 all: build/release/build.ninja ## build the release programs: build/cove and its companions
-	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image
+	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove_shared
 
 run: deps ## install what is missing, build, and show a sandbox at work
 	@$(MAKE) --no-print-directory all
@@ -24,6 +24,10 @@ lint: build/release/build.ninja ## clang-format and clang-tidy; only what change
 	@cmake --build --preset release -j $(JOBS)
 	@scripts/tidy --deep
 
+python: build/release/build.ninja ## build the Python wheel and sdist: build/python
+	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove_shared
+	@python3 bindings/python/backend/cove_build.py build/python
+
 format: ## write every source file as .clang-format says
 	@scripts/format
 
@@ -36,6 +40,9 @@ install: all ## install below PREFIX (/usr/local); DESTDIR for packagers
 	install -D -m 755 build/cove-guest $(DESTDIR)$(PREFIX)/libexec/cove/cove-guest
 	install -D -m 755 build/cove-attempt $(DESTDIR)$(PREFIX)/libexec/cove/cove-attempt
 	install -D -m 755 build/cove-image $(DESTDIR)$(PREFIX)/libexec/cove/cove-image
+	install -D -m 755 build/libcove.so.1 $(DESTDIR)$(PREFIX)/lib/libcove.so.1
+	ln -sf libcove.so.1 $(DESTDIR)$(PREFIX)/lib/libcove.so
+	install -D -m 644 include/cove.h $(DESTDIR)$(PREFIX)/include/cove.h
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	build/cove completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cove
 	build/cove completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cove

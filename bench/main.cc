@@ -5,7 +5,8 @@
 //   --only M  one measure: paced, back-to-back, create, rate, output, stdin, memory or size (all on local), native
 //             (creation beside bwrap and others), native-warm, native-rate, native-memory, pool, thousand, layers
 //             (snapshots, forks, checkpoints, an image of 20 layers) unpack (beside tar), engines (docker
-//             and podman sandboxes beside their own exec and run) gvisor (beside runsc exec) or microvm
+//             and podman sandboxes beside their own exec and run) gvisor (beside runsc exec), microvm or python
+//             (the terminal tool beside subprocess.run)
 
 #include <array>
 #include <cstdio>
@@ -24,7 +25,7 @@ struct Measure {
   std::string_view name;
   std::vector<Row> (*run)(Effort);
 };
-constexpr std::array<Measure, 19> kMeasures{{{"paced", paced_latency},
+constexpr std::array<Measure, 20> kMeasures{{{"paced", paced_latency},
                                              {"back-to-back", back_to_back_latency},
                                              {"create", first_command},
                                              {"rate", commands_per_second},
@@ -42,7 +43,8 @@ constexpr std::array<Measure, 19> kMeasures{{{"paced", paced_latency},
                                              {"unpack", unpacking},
                                              {"engines", engines},
                                              {"gvisor", gvisor_commands},
-                                             {"microvm", microvm}}};
+                                             {"microvm", microvm},
+                                             {"python", python_terminal}}};
 
 std::vector<Row> measure(std::string_view only, Effort effort) {
   std::vector<Row> all;

@@ -29,6 +29,8 @@ std::vector<Row> engines(Effort effort);  // docker and podman sandboxes beside 
 std::vector<Row> gvisor_commands(Effort effort);
 std::vector<Row> microvm(Effort effort);
 
+std::vector<Row> python_terminal(Effort effort);  // the terminal tool from Python beside subprocess
+
 std::vector<Row> layers(Effort effort);     // snapshot, fork, checkpoint, an image of many layers
 std::vector<Row> unpacking(Effort effort);  // a layer beside tar -x
 

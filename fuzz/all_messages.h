@@ -24,6 +24,6 @@ using AllMessages =
     Messages<proto::KeeperHello, proto::GuestHello, proto::Start, proto::Started, proto::Exited, proto::SessionState,
              proto::Signal, proto::Resize, proto::Credit, proto::FileRequest, proto::FileInfo, proto::FileList,
              proto::Hello, proto::Run, proto::Attach, proto::CommandRef, proto::SignalCommand, proto::CommandStarted,
-             proto::OutputHeader, proto::Outcome, proto::Text, proto::ErrorReply, proto::StopRequest>;
+             proto::OutputHeader, proto::Outcome, proto::Text, proto::ErrorReply, proto::StopRequest, proto::Feed>;
 
 }  // namespace cove::fuzz

@@ -27,7 +27,7 @@ Error at(const std::string& path, const toml::source_region& where, const std::s
 }
 
 Result<void> apply(const std::string& path, std::string_view key, const toml::node& node, SandboxSpec& spec) {
-  if (key == "insecure_registries") return {};  // cove-image reads it
+  if (key == "insecure_registries" || key == "terminal") return {};  // cove-image and src/terminal read them
   for (const Setting& setting : settings()) {
     if (setting.key != key) continue;
     const auto text = as_text(node);

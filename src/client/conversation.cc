@@ -115,6 +115,8 @@ Result<void> Sandbox::Conversation::wait() {
   const int n = poll(fds.data(), fds.size(), pull_more ? 0 : earlier(deadline_, tell_at_).poll_timeout());
   if (n < 0 && errno != EINTR) return fail_errno("wait for the keeper");
   if (n <= 0) return check_time();
+  if (fds[3].revents != 0 && leave_)
+    return fail(Errc::cancelled, "the call was stopped; " + (id_.empty() ? "the command" : id_) + " goes on");
   if (fds[3].revents != 0) {
     stopping_ = true;
     deadline_ = earlier(deadline_, Deadline::after(kAfterStop));

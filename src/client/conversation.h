@@ -30,6 +30,8 @@ class Sandbox::Conversation {
 
   // From now on StillRunning is an event too, at most this often.
   void tell_every(std::chrono::milliseconds period);
+  // From now on a stop ends this conversation and not the command.
+  void leave_when_stopped() { leave_ = true; }
   // Blocks for the next event; the outcome is the last one. An error ends the conversation and the connection.
   Result<Event> next();
   // Of the command, once it has started.
@@ -57,7 +59,7 @@ class Sandbox::Conversation {
   Deadline deadline_;
   std::chrono::milliseconds period_{0};
   Deadline tell_at_ = Deadline::never();
-  bool stdin_open_ = false, interrupted_ = false, stopping_ = false;
+  bool stdin_open_ = false, interrupted_ = false, stopping_ = false, leave_ = false;
   std::uint64_t credit_ = 0;
   std::string id_;
 };

@@ -44,7 +44,9 @@ struct CommandSpec {
   bool split = false;  // tell stdout and stderr apart; their order is then that of arrival (see proto::Stream)
   bool pty = false;
   std::uint16_t rows = 24, columns = 80;
+  bool apart = false;            // script: the session stays as it is, however long this runs
   bool end_with_client = false;  // if this process dies, the command is interrupted
+  bool open_stdin = false;       // start() only: stdin stays open for feed()
 };
 
 // From another thread, while a call runs.
@@ -67,6 +69,7 @@ struct CommandIo {
   std::string_view stdin_bytes;                          // sent, then end of file
   int stdin_fd = -1;                                     // read as it comes, then end of file; lent
   Control* control = nullptr;
+  bool leave_on_stop = false;                          // a stopped call leaves the command running: `cancelled`
   std::function<void(const std::string& id)> started;  // empty: nobody wants to know
   // While the command runs, at most once per `activity_every`: for callers whose own callers lose patience. What it
   // throws is dropped; the command goes on.
@@ -120,7 +123,14 @@ class Sandbox {
   Result<Outcome> status(const std::string& id, const Call& call = {});  // not_found: it was never started
   Result<std::vector<Outcome>> commands(const Call& call = {});
   Result<void> signal(const std::string& id, proto::Signal signal, const Call& call = {});
+  // More stdin for a command that was started with `open_stdin`, by whomever. With `last` it is closed (a terminal gets
+  // its end-of-file character). busy: the command does not read.
+  enum class Stdin : unsigned char { more, last };
+  Result<void> feed(const std::string& id, std::string_view bytes, Stdin which, const Call& call = {});
   Result<std::string> inspect(const Call& call = {});  // JSON
+  bool hung_up() const;                                // the keeper has gone, as far as can be seen without asking
+  // Forgets an owned sandbox without ending it: for the child of a fork(), whose parent owns it still.
+  void disown() noexcept;
 
   // Files and sessions. A snapshot is saved under a tag, for `SandboxSpec::from` and restore(); undo needs checkpoints
   // (SandboxSpec::checkpoint). Backends that cannot say `unsupported`.
@@ -161,7 +171,6 @@ class Sandbox {
   struct TarReply;
   Sandbox() = default;
   static Result<Sandbox> launch(const SandboxSpec& spec, bool restart, const Call& call);
-  bool hung_up() const;  // the keeper has closed the connection that waits for its next use
   Result<std::unique_ptr<Connection>> borrow();
   void give_back(std::unique_ptr<Connection> connection);
   // Borrows a connection and writes the request; tries another one only if this one provably did not take it.

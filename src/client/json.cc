@@ -38,6 +38,9 @@ Outcome to_outcome(const Json& json) {
   outcome.output_bytes = value_or<std::uint64_t>(json, "output_bytes", 0);
   outcome.truncated = value_or(json, "truncated", false);
   outcome.detail = value_or<std::string>(json, "detail", "");
+  outcome.hint = value_or<std::string>(json, "hint", "");
+  outcome.pid = value_or<std::uint32_t>(json, "pid", 0);
+  outcome.text = value_or<std::string>(json, "command", "");
   return outcome;
 }
 

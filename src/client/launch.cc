@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <memory>
 
+#include "backend/guest_path.h"
 #include "client/connection.h"
 #include "client/control.h"
 #include "os/exec.h"
@@ -152,6 +153,7 @@ Result<std::string> await_answer(int socket, const Call& call) {
 
 std::string keeper_program() {
   if (const char* named = std::getenv("COVE_PROGRAM"); named != nullptr && *named != '\0') return named;
+  if (!program_folder().empty()) return program_folder() + "/cove";
   char path[4096];
   const ssize_t n = readlink("/proc/self/exe", path, sizeof(path));
   const std::string_view self(path, n > 0 ? static_cast<std::size_t>(n) : 0);

@@ -13,7 +13,8 @@ struct StartedKeeper {
 };
 Result<StartedKeeper> start_keeper(const record::LaunchRequest& request, const Call& call);
 
-// The keeper's program: $COVE_PROGRAM, this program if it is `cove`, else `cove` on the PATH.
+// The keeper's program: $COVE_PROGRAM, `cove` of program_folder() (guest_path.h), this program if it is `cove`, else
+// `cove` on the PATH.
 std::string keeper_program();
 
 }  // namespace cove

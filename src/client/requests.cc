@@ -37,6 +37,17 @@ Result<void> Sandbox::signal(const std::string& id, proto::Signal signal, const 
   return {};
 }
 
+Result<void> Sandbox::feed(const std::string& id, std::string_view bytes, Stdin which, const Call& call) {
+  constexpr std::size_t kPiece = std::size_t{64} << 10;
+  do {
+    const std::string_view piece = bytes.substr(0, kPiece);
+    bytes.remove_prefix(piece.size());
+    const proto::Feed more{.id = id, .bytes = std::string(piece), .eof = bytes.empty() && which == Stdin::last};
+    COVE_CHECK(ask(ClientType::feed, proto::encode(more), ClientType::done, call));
+  } while (!bytes.empty());
+  return {};
+}
+
 // A keeper that ends without the last word has done what was asked, if its record says that it does not run.
 Result<void> Sandbox::stop(proto::StopRequest request, const Call& call) {
   auto done = ask(ClientType::stop, proto::encode(request), ClientType::done, call);

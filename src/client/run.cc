@@ -24,6 +24,7 @@ proto::Run to_message(const CommandSpec& command, const CommandIo& io) {
   start.with_stdin = io.stdin_fd >= 0 || io.stdin_bytes.data() != nullptr;
   start.split = command.split;
   start.pty = command.pty;
+  start.apart = command.apart;
   start.rows = command.rows;
   start.columns = command.columns;
   return run;
@@ -86,6 +87,7 @@ Result<Outcome> Sandbox::run(const CommandSpec& command, const CommandIo& io, co
   COVE_TRY(const Call approved, ask_approval(io, call));
   COVE_TRY(auto connection, request(proto::ClientType::run, proto::encode(to_message(command, io))));
   Conversation conversation(*connection, stdin_of(io), io.control, approved);
+  if (io.leave_on_stop) conversation.leave_when_stopped();
   if (io.activity) conversation.tell_every(std::max(io.activity_every, std::chrono::milliseconds(1)));
   COVE_TRY(Outcome outcome, converse(conversation, io));
   give_back(std::move(connection));
@@ -115,6 +117,7 @@ Result<std::string> Sandbox::start(const CommandSpec& command, const Call& call)
   COVE_CHECK(check(command));
   proto::Run message = to_message(command, {});
   message.background = true;
+  message.start.with_stdin = command.open_stdin;
   COVE_TRY(const std::string reply,
            ask(proto::ClientType::run, proto::encode(message), proto::ClientType::started, call));
   COVE_TRY(auto started, proto::decode<proto::CommandStarted>(reply));
@@ -124,6 +127,7 @@ Result<std::string> Sandbox::start(const CommandSpec& command, const Call& call)
 Result<Outcome> Sandbox::attach(const proto::Attach& what, const CommandIo& io, const Call& call) {
   COVE_TRY(auto connection, request(proto::ClientType::attach, proto::encode(what)));
   Conversation conversation(*connection, stdin_of(io), io.control, call);
+  if (io.leave_on_stop) conversation.leave_when_stopped();
   if (io.activity) conversation.tell_every(std::max(io.activity_every, std::chrono::milliseconds(1)));
   COVE_TRY(Outcome outcome, converse(conversation, io));
   give_back(std::move(connection));

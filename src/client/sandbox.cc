@@ -115,12 +115,27 @@ Result<std::unique_ptr<Sandbox::Connection>> Sandbox::borrow() {
   return std::make_unique<Connection>(std::move(*socket));
 }
 
-// Nothing was asked on it, so that nothing but its end can come.
+// Neither closes the connections politely nor frees what other threads of the parent may have been using.
+void Sandbox::disown() noexcept {
+  lifetime_.reset();
+  [[maybe_unused]] const auto* left = pool_.release();
+}
+
+// Nothing was asked on an idle connection, so that nothing but its end can come. Where there is none, another one
+// tells.
 bool Sandbox::hung_up() const {
+  {
+    const std::lock_guard guard(pool_->mutex);
+    if (!pool_->idle.empty()) {
+      pollfd end{pool_->idle.back()->fd(), POLLIN, 0};
+      return poll(&end, 1, 0) > 0;
+    }
+  }
+  auto socket = pool_->record.connect();
+  if (!socket) return socket.error().code == Errc::disconnected;
   const std::lock_guard guard(pool_->mutex);
-  if (pool_->idle.empty()) return false;
-  pollfd end{pool_->idle.back()->fd(), POLLIN, 0};
-  return poll(&end, 1, 0) > 0;
+  pool_->idle.push_back(std::make_unique<Connection>(std::move(*socket)));
+  return false;
 }
 
 void Sandbox::give_back(std::unique_ptr<Connection> connection) {

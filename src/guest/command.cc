@@ -41,11 +41,16 @@ void Command::send(proto::GuestType type, const T& message) {
 void Command::adopt(Process process) {
   waiting_ = nullptr;
   process_ = std::move(process);
-  process_.tree->listen({.failed = [this](const Error& error) { on_failed(error); },
+  process_.tree->listen({.started = [this] { send_started(); },
+                         .failed = [this](const Error& error) { on_failed(error); },
                          .exited = [this](os::ExitStatus status) { on_exited(status); },
                          .gone = [this] { on_tree_gone(); }});
-  send(proto::GuestType::started, proto::Started{static_cast<std::uint32_t>(process_.tree->main_pid())});
+  if (process_.tree->main_pid() != 0) send_started();
   watch_streams();
+}
+
+void Command::send_started() {
+  send(proto::GuestType::started, proto::Started{static_cast<std::uint32_t>(process_.tree->main_pid())});
 }
 
 void Command::adopt(std::unique_ptr<Shell> shell, Session& session, bool own_cwd) {

@@ -57,6 +57,7 @@ class Command {
   void on_exited(os::ExitStatus status);
   void on_tree_gone();
   void try_finish();
+  void send_started();
   void send_exited();
   void send_gone_if_done();
   template <class T>

@@ -351,6 +351,7 @@ Result<void> Guest::start_script(Command& command, std::uint32_t id, const proto
                .script = start.script,
                .cwd = start.cwd,
                .plumbing = plumbing,
+               .apart = start.apart,
                .started = [&command, &session, own_cwd = !start.cwd.empty()](Result<std::unique_ptr<Shell>> shell) {
                  if (shell)
                    command.adopt(std::move(*shell), session, own_cwd);

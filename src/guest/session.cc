@@ -250,6 +250,7 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
     return request.started(fail_errno("start the command"));
   }
   shell->go.reset();
+  shell->apart = request.apart;
   request.started(std::move(shell));
 }
 
@@ -265,6 +266,7 @@ void Session::settle(const Shell& shell, int status, bool own_cwd) {
 }
 
 void Session::finish(const Shell& shell, int status, bool own_cwd) {
+  if (shell.apart) return;
   const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
   if (auto state = config_.dialect->read_capture(capture, state_, own_cwd)) {
     state_is_calm_ = state->variables == state_.variables && state->text == state_.text && state->cwd == state_.cwd &&

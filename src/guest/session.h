@@ -24,6 +24,7 @@ struct Shell {
   bool ready = false, reads_login = false;
   bool steady = false;     // was ready before files moved
   bool displaced = false;  // its directory is one of the files before they were exchanged
+  bool apart = false;      // what its command does to the state stays with the command
   Loop::Timer login_limit = 0;
 };
 
@@ -44,6 +45,7 @@ class Session {
     std::uint32_t id = 0;
     std::string script, cwd;
     Plumbing plumbing;
+    bool apart = false;  // the session stays as it is
     // Called once with the shell that runs the command; its process is the receiver's from then on.
     std::function<void(Result<std::unique_ptr<Shell>>)> started;
   };

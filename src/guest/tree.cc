@@ -185,7 +185,10 @@ void Tree::handle_report(std::string_view whole) {
   Report head{};
   std::memcpy(&head, whole.data(), sizeof(head));
   switch (head.kind) {
-    case ReportKind::started: main_ = head.first; break;
+    case ReportKind::started:
+      main_ = head.first;
+      if (events_.started) events_.started();
+      break;
     case ReportKind::failed:
       exited_ = true;
       if (events_.failed) {

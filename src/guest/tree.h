@@ -35,6 +35,7 @@ struct Trees {
 class Tree {
  public:
   struct Events {
+    std::function<void()> started;               // main_pid() is known
     std::function<void(Error)> failed;           // exec did not work; `gone` follows
     std::function<void(os::ExitStatus)> exited;  // the main process; once, also if the reaper itself was killed
     std::function<void()> gone;                  // nothing is left; the Tree may be destroyed in it

@@ -96,7 +96,7 @@ Result<void> ClientSession::take_request(ClientType type, std::string_view paylo
     case ClientType::status: {
       COVE_TRY(const auto request, proto::decode<proto::CommandRef>(payload));
       COVE_TRY(const auto found, host_.commands().find(request.id));
-      reply(ClientType::json, proto::Text{to_json(found.command ? found.command->outcome() : found.outcome)});
+      reply(ClientType::json, proto::Text{to_json(found.command ? found.command->description() : found.outcome)});
       return {};
     }
     case ClientType::list: reply(ClientType::json, proto::Text{to_json(host_.commands().list())}); return {};
@@ -104,6 +104,10 @@ Result<void> ClientSession::take_request(ClientType type, std::string_view paylo
     case ClientType::signal_command: {
       COVE_TRY(const auto request, proto::decode<proto::SignalCommand>(payload));
       return signal_command(request);
+    }
+    case ClientType::feed: {
+      COVE_TRY(const auto request, proto::decode<proto::Feed>(payload));
+      return feed(request);
     }
     case ClientType::layers: {
       COVE_TRY(const auto request, proto::decode<proto::LayerRequest>(payload));
@@ -124,6 +128,14 @@ Result<void> ClientSession::signal_command(const proto::SignalCommand& request) 
   COVE_TRY(const auto found, host_.commands().find(request.id));
   if (!found.command) return fail(Errc::conflict, "command " + found.outcome.id + " has ended");
   COVE_CHECK(host_.commands().signal(*found.command, request.signal));
+  answer_done();
+  return {};
+}
+
+Result<void> ClientSession::feed(const proto::Feed& request) {
+  COVE_TRY(const auto found, host_.commands().find(request.id));
+  if (!found.command) return fail(Errc::conflict, "command " + found.outcome.id + " has ended");
+  COVE_CHECK(host_.commands().feed(*found.command, request));
   answer_done();
   return {};
 }

@@ -82,6 +82,7 @@ class ClientSession final : public Reader {
   Result<void> run(const proto::Run& request);
   Result<void> attach(const proto::Attach& request);
   Result<void> signal_command(const proto::SignalCommand& request);
+  Result<void> feed(const proto::Feed& request);
   void follow(CommandTable::Started found);
   void finish_start();
   void leave_command();

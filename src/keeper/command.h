@@ -59,12 +59,21 @@ class Command {
   bool gone() const { return gone_; }
   // How it ended; while it runs, how far it is.
   proto::Outcome outcome() const;
+  // ... and how it began.
+  proto::Outcome description() const {
+    proto::Outcome all = outcome();
+    all.text = text;
+    return all;
+  }
 
   std::uint64_t exit_bytes() const { return outcome_.output_bytes; }  // where the log stood when it exited
 
   // The first cause is the one that is told. False: it has ended, or another cause came first.
   bool end_because(proto::Ending cause, std::string detail);
-  void set_started() { started_ = true; }
+  void set_started(std::uint32_t pid) {
+    started_ = true;
+    outcome_.pid = pid;
+  }
   void set_exited(proto::Exited exited);
   void set_hint(std::string hint) { outcome_.hint = std::move(hint); }
   std::string last_output() const;  // some of it, of the end

@@ -195,7 +195,7 @@ std::vector<proto::Outcome> CommandTable::list() const {
   for (const auto& [id, command] : by_id_) all.push_back(command.get());
   std::sort(all.begin(), all.end(), [](const Command* a, const Command* b) { return a->number < b->number; });
   std::vector<proto::Outcome> outcomes;
-  for (const Command* command : all) outcomes.push_back(command->outcome());
+  for (const Command* command : all) outcomes.push_back(command->description());
   return outcomes;
 }
 
@@ -244,6 +244,24 @@ void CommandTable::stdin_eof(Command& command, Reader& from) {
   move_stdin(command);
 }
 
+Result<void> CommandTable::feed(Command& command, const proto::Feed& more) {
+  Command::Stdin& in = command.stdin;
+  if (!command.running()) return fail(Errc::conflict, "command " + command.id + " has ended");
+  if (!command.with_stdin) return fail(Errc::conflict, "command " + command.id + " was started without stdin");
+  if (in.closed || in.eof_waiting) return fail(Errc::conflict, "the stdin of command " + command.id + " is closed");
+  if (in.owner != nullptr)
+    return fail(Errc::conflict, "the stdin of command " + command.id + " comes from another connection");
+  if (in.waiting.size() + more.bytes.size() > proto::kStdinWindow)
+    return fail(Errc::busy, "command " + command.id + " does not read its stdin: " + std::to_string(in.waiting.size()) +
+                                " bytes wait already");
+  in.waiting.append(more.bytes);
+  // A terminal is told, and stays open for whoever reads on.
+  if (more.eof && command.pty) in.waiting.append("\x04");
+  in.eof_waiting = more.eof && !command.pty;
+  move_stdin(command);
+  return {};
+}
+
 void CommandTable::move_stdin(Command& command) {
   Command::Stdin& in = command.stdin;
   while (!in.waiting.empty() && in.credit > 0) {
@@ -276,7 +294,11 @@ Result<Command*> CommandTable::named_by(const proto::Message& message) {
 Result<void> CommandTable::take(const proto::Message& message) {
   COVE_TRY(Command * command, named_by(message));
   switch (static_cast<GuestType>(message.type)) {
-    case GuestType::started: command->set_started(); break;
+    case GuestType::started: {
+      COVE_TRY(const auto started, proto::decode<proto::Started>(message.payload));
+      command->set_started(started.pid);
+      break;
+    }
     case GuestType::output_out:
     case GuestType::output_err: {
       const bool err = static_cast<GuestType>(message.type) == GuestType::output_err;

@@ -63,6 +63,8 @@ class CommandTable {
   void resize(Command& command, const proto::Resize& size);
   void stdin_data(Command& command, Reader& from, std::string_view bytes);
   void stdin_eof(Command& command, Reader& from);
+  // From somebody who does not stay. conflict: it has no stdin, or another one feeds it; busy: it does not read.
+  Result<void> feed(Command& command, const proto::Feed& more);
   // A reader has moved on: the guest may be owed credit.
   void grant(Command& command);
 

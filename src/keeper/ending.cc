@@ -1,6 +1,7 @@
 // How a Keeper ends: commands first, then sessions, then the place, then the record, and last the answers.
 
 #include <poll.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 
@@ -87,6 +88,10 @@ void Keeper::finish() {
   flush_clients(Deadline::after(0ms));
   guest_.close();
   listener_.reset();
+  // Nothing is read any more: a connection that waits for its next use says so before anybody hears that it is over.
+  for (const auto& [token, session] : sessions_) {
+    if (!session->busy() && !session->blocked()) shutdown(session->fd(), SHUT_RDWR);
+  }
   // A guest that broke its word gets no time to end its commands; what it leaves is ended from outside.
   const auto destroyed = place_->destroy(Deadline::after(fate_.orderly ? 10s : 1s));
   if (!destroyed) log_event("place.not_destroyed", {{"error", destroyed.error().message}});

@@ -23,6 +23,8 @@ Json outcome_json(const proto::Outcome& outcome) {
             {"duration_ms", static_cast<double>(outcome.duration_us) / 1000.0},
             {"output_bytes", outcome.output_bytes},
             {"truncated", outcome.truncated}};
+  if (outcome.pid != 0) json["pid"] = outcome.pid;
+  if (!outcome.text.empty()) json["command"] = outcome.text;
   if (!outcome.detail.empty()) json["detail"] = outcome.detail;
   if (!outcome.hint.empty()) json["hint"] = outcome.hint;
   if (!outcome.error_text.empty()) json["error"] = outcome.error_text;

@@ -102,6 +102,37 @@ TEST_F(KeeperTest, TheSameIdNeverRunsTwice) {
   EXPECT_EQ(read_output(second), "o:once ");
 }
 
+TEST_F(KeeperTest, StdinOfACommandInTheBackgroundComesFromWhomever) {
+  start();
+  proto::Run request = script("x");
+  request.id = "fed";
+  request.background = true;
+  request.start.with_stdin = true;
+  auto [client, number] = run(request);
+  client.expect(ClientType::started);
+  client.close();
+  Peer other = connect();
+  other.send(ClientType::feed, 0, proto::Feed{.id = "fed", .bytes = "one"});
+  other.expect(ClientType::done);
+  EXPECT_EQ(guest->expect(GuestType::stdin_data).payload, "one");
+  other.send(ClientType::feed, 0, proto::Feed{.id = "fed", .bytes = std::string(proto::kStdinWindow - 3, 'x')});
+  other.expect(ClientType::done);
+  for (std::size_t got = 0; got < proto::kStdinWindow - 3;) got += guest->expect(GuestType::stdin_data).payload.size();
+  other.send(ClientType::feed, 0, proto::Feed{.id = "fed", .bytes = std::string(proto::kStdinWindow, 'y')});
+  other.expect(ClientType::done);
+  other.send(ClientType::feed, 0, proto::Feed{.id = "fed", .bytes = "z"});
+  EXPECT_EQ(other.expect(ClientType::error).as<proto::ErrorReply>().code, Errc::busy);
+  other.send(ClientType::feed, 0, proto::Feed{.id = "fed", .bytes = "", .eof = true});
+  other.expect(ClientType::done);
+  other.send(ClientType::feed, 0, proto::Feed{.id = "fed", .bytes = "late"});
+  EXPECT_EQ(other.expect(ClientType::error).as<proto::ErrorReply>().code, Errc::conflict);
+  other.send(ClientType::status, 0, proto::CommandRef{"fed"});
+  const std::string status = other.expect(ClientType::json).payload;
+  EXPECT_NE(status.find("\"pid\":42"), std::string::npos) << status;
+  EXPECT_NE(status.find("\"command\":\"x\""), std::string::npos) << status;
+  exit_with(number, 0);
+}
+
 TEST_F(KeeperTest, ReadersAttachAtAnyOffsetLiveOrLater) {
   start();
   auto [client, number] = run(script("x"));

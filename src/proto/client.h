@@ -20,6 +20,7 @@
 //   list -------------------------------> <-- json                all commands
 //   inspect ----------------------------> <-- json                the sandbox
 //   signal_command ---------------------> <-- done                to a command by id
+//   feed -------------------------------> <-- done                to the stdin of a command by id
 //   layers -----------------------------> <-- json                files and sessions saved, taken back, listed
 //   stop -------------------------------> <-- done                when nothing of the sandbox runs any more
 //
@@ -38,6 +39,7 @@ enum class ClientType : std::uint8_t {
   list,
   inspect,
   signal_command,
+  feed,
   layers,
   stop,
   stdin_data,
@@ -104,6 +106,18 @@ struct SignalCommand {
   }
 };
 
+// More stdin for a command that was started with it and that no connection feeds. What the command has not read yet is
+// kept, up to a window; more is `busy`.
+struct Feed {
+  std::string id;
+  std::string bytes;
+  bool eof = false;  // ... and no more
+  template <class Ar, class Self>
+  static void fields(Ar& ar, Self& s) {
+    ar(s.id, s.bytes, s.eof);
+  }
+};
+
 struct CommandStarted {
   std::string id;
   bool existed = false;  // this id had been started before; what follows is about that run
@@ -140,10 +154,12 @@ struct Outcome {
   std::string hint;                                 // a likely reason for its failure, and the way out
   Errc error = Errc::internal;  // with error_text: our machinery could not start it, or a file operation failed
   std::string error_text;
+  std::uint32_t pid = 0;  // of its shell or program, as seen inside; 0: none, or not known any more
+  std::string text;       // how it begins, for people; only in lists and answers about one command
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.id, s.ending, s.exit_code, s.signal, s.cwd, s.duration_us, s.output_bytes, s.truncated, s.detail, s.hint,
-       s.error, s.error_text);
+       s.error, s.error_text, s.pid, s.text);
   }
 };
 

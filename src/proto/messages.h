@@ -10,7 +10,7 @@
 
 namespace cove::proto {
 
-inline constexpr std::uint32_t kVersion = 4;
+inline constexpr std::uint32_t kVersion = 5;
 
 // Which of the command's descriptors a byte was written to. A command has one pipe for both (`out`: the order is the
 // true one) or, with Start::split, two (the origin is known; the order between them is that of arrival). No kernel
@@ -86,10 +86,11 @@ struct Start {
   bool with_stdin = false;  // stdin frames follow; otherwise /dev/null
   bool split = false;       // stdout and stderr on two pipes instead of one
   bool pty = false;         // a terminal of its own instead of pipes
+  bool apart = false;       // script: begins as its session is, and leaves it as it was
   std::uint16_t rows = 24, columns = 80;
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
-    ar(s.kind, s.session, s.script, s.argv, s.env, s.cwd, s.user, s.file, s.with_stdin, s.split, s.pty, s.rows,
+    ar(s.kind, s.session, s.script, s.argv, s.env, s.cwd, s.user, s.file, s.with_stdin, s.split, s.pty, s.apart, s.rows,
        s.columns);
   }
 };

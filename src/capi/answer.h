@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cove.h>
+
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "client/cove.h"
+#include "terminal/tool.h"
+
+namespace cove::capi {
+
+// For cove_free().
+char* give(const std::string& text);
+char* give(const nlohmann::json& json);
+char* give(const Error& error);
+
+nlohmann::json to_json(const Outcome& outcome);
+nlohmann::json to_json(const FileInfo& info);
+
+// What the caller brought along; the hooks stay the caller's.
+Call call_of(const cove_hooks* hooks);
+CommandIo io_of(const cove_hooks* hooks);
+terminal::Hooks terminal_hooks(const cove_hooks* hooks);
+
+// Nothing that is thrown crosses the border.
+template <class Work>
+char* guarded(Work work) {
+  try {
+    return work();
+  } catch (const nlohmann::json::exception& e) {
+    return give(Error{Errc::invalid, std::string("the request is not understood: ") + e.what()});
+  } catch (const std::exception& e) {
+    return give(Error{Errc::internal, e.what()});
+  }
+}
+
+}  // namespace cove::capi
+
+struct cove_stop {
+  std::stop_source source;
+};
