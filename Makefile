@@ -6,7 +6,7 @@ preset  ?= dev
 
 .PHONY: all run test bench lint format install deps clean help build
 all: build/release/build.ninja ## build the release programs: build/cove and its companions
-	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image
+	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp
 
 run: deps ## install what is missing, build, and show a sandbox at work
 	@$(MAKE) --no-print-directory all
@@ -36,6 +36,7 @@ install: all ## install below PREFIX (/usr/local); DESTDIR for packagers
 	install -D -m 755 build/cove-guest $(DESTDIR)$(PREFIX)/libexec/cove/cove-guest
 	install -D -m 755 build/cove-attempt $(DESTDIR)$(PREFIX)/libexec/cove/cove-attempt
 	install -D -m 755 build/cove-image $(DESTDIR)$(PREFIX)/libexec/cove/cove-image
+	install -D -m 755 build/cove-mcp $(DESTDIR)$(PREFIX)/libexec/cove/cove-mcp
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	build/cove completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cove
 	build/cove completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cove
