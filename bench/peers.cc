@@ -1,6 +1,8 @@
+#include <functional>
 #include <optional>
 
 #include "client/sandbox_pool.h"
+#include "engine.h"
 #include "helpers/process.h"
 #include "measures.h"
 
@@ -33,31 +35,6 @@ Peer made_of(std::string name, std::vector<std::string> argv, Promise promise = 
   return peer;
 }
 
-// A container engine, and an image that it has already: nothing is downloaded.
-struct Engine {
-  std::string name, image, why_not;
-};
-
-Engine find_engine(const std::string& name) {
-  Engine engine{name, "", ""};
-  if (!answers({"sh", "-c", "command -v " + name})) {
-    engine.why_not = name + " is not installed";
-  } else if (!answers({name, "info"})) {
-    engine.why_not = name + " is installed, but does not answer: its daemon does not run";
-  } else if (std::string ids; !answers({name, "images", "-q"}, &ids) || ids.empty()) {
-    engine.why_not = name + " has no image";
-  } else {
-    engine.image = ids.substr(0, ids.find('\n'));
-  }
-  return engine;
-}
-
-Peer run_in(const Engine& engine) {
-  const std::string name = engine.name + " run";
-  if (!engine.why_not.empty()) return {name, {}, {}, engine.why_not};
-  return made_of(name, {engine.name, "run", "--rm", "--network", "none", engine.image});
-}
-
 std::vector<Row> rows_beside(const std::string& what, const Samples& ours, const std::vector<Peer>& peers) {
   std::vector<Row> rows;
   for (const Peer& peer : peers) {
@@ -78,31 +55,31 @@ void time_peers(std::vector<Peer>& peers) {
   }
 }
 
-// A container that stays, for `exec`.
-class Container {
- public:
-  explicit Container(const Engine& engine) : engine_(engine.name) {
-    if (answers({engine_, "run", "-d", "--rm", "--network", "none", engine.image, "sleep", "3600"}, &id_))
-      id_.erase(id_.find_last_not_of('\n') + 1);
-    else
-      id_.clear();
+// Beside an engine's own way to run one command, in a container of its own or in one that stays. Engines are started
+// for it, one after the other, when everything else has been measured.
+std::vector<Row> beside_engines(const std::string& what, const std::string& way, int rounds,
+                                const std::function<void()>& ours) {
+  std::vector<Row> rows;
+  for (const char* kind : {"docker", "podman"}) {
+    const Engine engine(kind);
+    Peer peer{kind + (" " + way), way == "run" ? engine.run_once() : engine.exec("peer"), {}, engine.why_not()};
+    if (peer.why_not.empty() && way == "exec" && !answers(engine.run("peer"))) peer.why_not = "it does not run here";
+    if (peer.why_not.empty() && !answers(peer.argv)) peer.why_not = "it does not run here";
+    std::vector<Peer> peers{std::move(peer)};
+    Samples samples;
+    for (int i = 0; i < rounds && peers[0].why_not.empty(); ++i) {
+      time_peers(peers);
+      pause_between();
+      samples.time(ours);
+    }
+    rows.push_back(rows_beside(what, samples, peers)[0]);
+    engine.remove("peer");
   }
-  Container(const Container&) = delete;
-  Container& operator=(const Container&) = delete;
-  ~Container() {
-    if (!id_.empty()) answers({engine_, "rm", "-f", id_});
-  }
-  const std::string& id() const { return id_; }
+  return rows;
+}
 
- private:
-  std::string engine_, id_;
-};
-
-Peer exec_in(const Engine& engine, std::optional<Container>& container) {
-  const std::string name = engine.name + " exec";
-  if (!engine.why_not.empty()) return {name, {}, {}, engine.why_not};
-  container.emplace(engine);
-  return made_of(name, {engine.name, "exec", container->id()});
+void add(std::vector<Row>& rows, std::vector<Row> more) {
+  for (Row& row : more) rows.push_back(std::move(row));
 }
 
 }  // namespace
@@ -112,8 +89,7 @@ std::vector<Row> native_create(Effort effort) {
       made_of("bwrap --unshare-all",
               {"bwrap", "--unshare-all", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"},
               at_most(0.75)),
-      made_of("unshare -Urpfm", {"unshare", "-Urpfm", "--mount-proc"}), run_in(find_engine("docker")),
-      run_in(find_engine("podman"))};
+      made_of("unshare -Urpfm", {"unshare", "-Urpfm", "--mount-proc"})};
   run_true(*std::make_unique<Sandbox>(make_sandbox(native_spec())));  // the first one makes the host image
   Samples create, both, remove;
   for (int i = 0; i < effort.times(200); ++i) {
@@ -130,6 +106,10 @@ std::vector<Row> native_create(Effort effort) {
   auto rows = rows_beside("create and first command, native", both, peers);
   rows.push_back(row("create, native", create));
   rows.push_back(row("remove, native", remove));
+  add(rows, beside_engines("create and first command, native", "run", effort.times(20), [] {
+        Sandbox one = make_sandbox(native_spec());
+        run_true(one);
+      }));
   return rows;
 }
 
@@ -155,9 +135,7 @@ std::vector<Row> pool(Effort effort) {
 
 std::vector<Row> native_warm(Effort effort) {
   Sandbox native = make_sandbox(native_spec()), local = make_sandbox();
-  std::optional<Container> docker, podman;
-  std::vector<Peer> peers = {made_of("bash -c true", {}, at_most(0.5)), exec_in(find_engine("docker"), docker),
-                             exec_in(find_engine("podman"), podman)};
+  std::vector<Peer> peers = {made_of("bash -c true", {}, at_most(0.5))};
   Samples ours, theirs;
   for (int i = 0; i < effort.times(300); ++i) {
     pause_between();
@@ -168,6 +146,7 @@ std::vector<Row> native_warm(Effort effort) {
   }
   auto rows = rows_beside("true, native, paced", ours, peers);
   rows.insert(rows.begin(), row("true, native, paced", ours, "the same on local", theirs.p50(), at_most(1.1)));
+  add(rows, beside_engines("true, native, paced", "exec", effort.times(30), [&] { run_true(native); }));
   return rows;
 }
 

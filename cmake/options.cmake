@@ -43,11 +43,24 @@ function(cove_precompiled)
   endif()
 endfunction()
 
+# Tests always do: GoogleTest's headers are half of what they take.
+if(COVE_TESTS AND NOT COVE_PRECOMPILE)
+  find_package(GTest REQUIRED)
+  add_library(cove_test_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/precompiled.cc)
+  target_link_libraries(cove_test_headers PRIVATE cove_options GTest::gtest)
+  target_compile_options(cove_test_headers PRIVATE $<$<CONFIG:Release>:-O0>)
+  target_precompile_headers(cove_test_headers PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled_tests.h)
+endif()
+
 # cove_built_quickly(NAME...): for tests, which take longer to compile than to run.
 function(cove_built_quickly)
   foreach(name ${ARGN})
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
-    cove_precompiled(${name})
+    if(COVE_PRECOMPILE)
+      cove_precompiled(${name})
+    elseif(COVE_TESTS)
+      target_precompile_headers(${name} REUSE_FROM cove_test_headers)
+    endif()
   endforeach()
 endfunction()
 

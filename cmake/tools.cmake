@@ -1,7 +1,8 @@
 # Faster tools where the machine has them. Neither changes what is built.
 find_program(COVE_CCACHE ccache)
 if(COVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER ${COVE_CCACHE})
+  # It keeps nothing that used a precompiled header unless it is told that what those define may be taken as it is.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${COVE_CCACHE})
 endif()
 
 find_program(COVE_MOLD mold)

@@ -70,6 +70,8 @@ class Place {
   virtual Result<bool> seal(const std::string& /*id*/, Deadline) {
     return fail(Errc::unsupported, "this backend cannot seal its files: use --backend native");
   }
+  // seal() needs what pause() needs: the channel let go of before, and another one afterwards.
+  virtual bool seals_apart() const { return false; }
   // The place goes on above these sealed layers; what was changed since is gone.
   virtual Result<void> rewind(const std::vector<std::string>& /*layers*/, Deadline) {
     return fail(Errc::unsupported, "this backend cannot go back: use --backend native");

@@ -39,6 +39,7 @@ struct SandboxSpec {
   std::uint64_t max_duration_ms = 0;                      // 0: none
   std::uint64_t log_cap_bytes = std::uint64_t{64} << 20;  // kept per command
   bool persistent = false;
+  bool sys = false;         // shows a read-only /sys
   bool login = true;        // sessions read the login start-up files
   bool owned = false;       // ends with its owner (lifetime pipe)
   bool checkpoint = false;  // each command that changes files gets a layer of its own
@@ -54,5 +55,8 @@ inline constexpr const char* kKeptOutside = "container";
 
 // Whether an engine applies what an image says (variables, directory, user), so that nobody here has to know it.
 inline bool has_engine(std::string_view backend) { return backend == "docker" || backend == "podman"; }
+
+// Whether its files are layers on this machine (native/layers.h), which others can look at.
+inline bool has_layers(std::string_view backend) { return backend == "native" || backend == "gvisor"; }
 
 }  // namespace cove

@@ -7,6 +7,7 @@
 #include "backend/gvisor/gvisor.h"
 #include "backend/landlock/landlock.h"
 #include "backend/local/local.h"
+#include "backend/microsandbox/microsandbox.h"
 #include "backend/microvm/microvm.h"
 #include "backend/native/native.h"
 
@@ -19,8 +20,9 @@ std::vector<Backend*> all_backends() {
   static local::LocalBackend local;
   static gvisor::GvisorBackend gvisor;
   static microvm::MicrovmBackend microvm;
+  static microsandbox::MicrosandboxBackend microsandbox;
   static apptainer::ApptainerBackend apptainer;
-  return {&native, &docker, &podman, &landlock, &gvisor, &microvm, &apptainer, &local};
+  return {&native, &docker, &podman, &landlock, &gvisor, &microvm, &microsandbox, &apptainer, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {

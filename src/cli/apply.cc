@@ -95,7 +95,7 @@ constexpr const char* kApplied = "applied.json";
 Result<changes::Applied> apply(const Options& options) {
   COVE_TRY(const auto opened, record::Record::open(options.name));
   COVE_TRY(const auto info, opened.info());
-  if (info.spec.backend != "native")
+  if (!has_layers(info.spec.backend))
     return fail(Errc::unsupported, "backend " + info.spec.backend + " shows no directories as copies");
   COVE_TRY(const std::string home, record::home());
   SandboxSpec spec = info.spec;

@@ -27,7 +27,8 @@ class Help : public CLI::Formatter {
 
 Arguments::Arguments(const Command& command) : command_(command), parser_(std::make_unique<Parser>()) {
   CLI::App& app = parser_->app;
-  app.name("cove " + std::string(command.name) + (command.usage.empty() ? "" : " ") + std::string(command.usage));
+  app.name(std::string(command.program) + " " + std::string(command.name) + (command.usage.empty() ? "" : " ") +
+           std::string(command.usage));
   app.description(std::string(command.summary));
   app.formatter(std::make_shared<Help>());
   app.get_formatter()->column_width(34);
@@ -146,7 +147,7 @@ std::optional<int> Arguments::parse(std::vector<std::string> words) {
 }
 
 int Arguments::usage_error(const std::string& message) const {
-  complain(message + "\nTry 'cove " + std::string(command_.name) + " --help'.");
+  complain(message + "\nTry '" + std::string(command_.program) + " " + std::string(command_.name) + " --help'.");
   return kUsageError;
 }
 

@@ -22,15 +22,16 @@ struct Command {
   int (*run)(Arguments& arguments, std::vector<std::string> words);  // words after the name; the exit code
   void (*describe)(Arguments& arguments);                            // defines the options, for completions only
   Visible visible = Visible::yes;
+  std::string_view program = "cove";
 };
 
 std::span<const Command> commands();
 const Command* find_command(std::string_view name);
 
-inline constexpr int kUsageError = 2, kOwnError = 125;
+inline constexpr int kUsageError = 2, kOwnError = 125, kInterrupted = 130;
 
 extern const Command kApply, kAttach, kBisect, kCheckpoint, kCompletion, kCp, kCreate, kDiff, kDoctor, kExec, kFork,
-    kGc, kHistory, kImage, kInspect, kKeeper, kKill, kLogs, kLs, kPause, kPs, kRestore, kResume, kRm, kRun, kSelftest,
-    kSh, kShell, kSnapshot, kSnapshots, kStart, kStop, kUndo, kVersion;
+    kGc, kHistory, kImage, kInspect, kKeeper, kKill, kLogs, kLs, kMsb, kPause, kPs, kRestore, kResume, kRm, kRun,
+    kSelftest, kSh, kShell, kSnapshot, kSnapshots, kStart, kStop, kUndo, kVersion;
 
 }  // namespace cove::cli

@@ -1,5 +1,6 @@
 #include "cli/print.h"
 #include "cli/prove.h"
+#include "cli/signals.h"
 #include "cli/spec_options.h"
 #include "client/cove.h"
 
@@ -28,10 +29,12 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   auto spec = make_spec(options.spec);
   if (!spec) return report(spec.error());
   spec->name = options.name;
-  auto sandbox = Sandbox::create(*spec);
-  if (!sandbox) return report(sandbox.error());
+  const StopOnSignal stop;  // a keeper that nobody waits for any more withdraws
+  const auto failed = [&](const Error& error) { return stop.stopped() ? kInterrupted : report(error); };
+  auto sandbox = Sandbox::create(*spec, {.deadline = Deadline::never(), .stop = stop.token()});
+  if (!sandbox) return failed(sandbox.error());
   if (options.spec.prove) {
-    if (const auto proven = prove(*sandbox, spec->backend); !proven) return report(proven.error());
+    if (const auto proven = prove(*sandbox, spec->backend, stop.token()); !proven) return failed(proven.error());
   }
   print(sandbox->name() + "\n");
   return 0;

@@ -9,11 +9,29 @@ namespace {
 
 constexpr std::chrono::seconds kProbeTime{10};
 
-void define(Arguments& arguments, bool& json) { arguments.flag("--json", json, "Print a JSON array"); }
+struct Options {
+  bool json = false;
+  std::vector<std::string> names;  // none: all
+};
+
+void define(Arguments& arguments, Options& options) {
+  arguments.flag("--json", options.json, "Print a JSON array");
+  arguments.rest("BACKEND", options.names, Need::optional);
+}
 
 void describe(Arguments& arguments) {
-  static bool json = false;
-  define(arguments, json);
+  static Options options;
+  define(arguments, options);
+}
+
+Result<std::vector<Backend*>> chosen(const std::vector<std::string>& names) {
+  if (names.empty()) return all_backends();
+  std::vector<Backend*> backends;
+  for (const std::string& name : names) {
+    COVE_TRY(Backend* const backend, find_backend(name));
+    backends.push_back(backend);
+  }
+  return backends;
 }
 
 std::string to_json(std::string_view name, const Probe& probe) {
@@ -32,18 +50,20 @@ Row to_row(std::string_view name, const Probe& probe) {
 }
 
 int main(Arguments& arguments, std::vector<std::string> words) {
-  bool json = false;
-  define(arguments, json);
+  Options options;
+  define(arguments, options);
   if (auto code = arguments.parse(std::move(words))) return *code;
+  const auto backends = chosen(options.names);
+  if (!backends) return report(backends.error());
   std::vector<Row> rows{{tinted(Tint::bold, "BACKEND"), tinted(Tint::bold, "HERE"), tinted(Tint::bold, "VERSION"),
                          tinted(Tint::bold, "CAN DO, OR WHY NOT")}};
   std::vector<std::string> elements;
-  for (Backend* backend : all_backends()) {
+  for (Backend* backend : *backends) {
     const Probe probe = backend->probe(Deadline::after(kProbeTime));
     rows.push_back(to_row(backend->name(), probe));
     elements.push_back(to_json(backend->name(), probe));
   }
-  if (json)
+  if (options.json)
     print(json_array(elements));
   else
     print_table(rows);
@@ -54,9 +74,9 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 
 const Command kDoctor{
     .name = "doctor",
-    .usage = "[--json]",
+    .usage = "[--json] [BACKEND...]",
     .summary = "Each backend: usable or why not, version, what it can do",
-    .examples = "  cove doctor\n  cove doctor --json",
+    .examples = "  cove doctor\n  cove doctor native microvm\n  cove doctor --json",
     .run = main,
     .describe = describe,
 };

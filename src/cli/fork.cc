@@ -8,11 +8,12 @@ namespace {
 
 struct Options {
   std::string name, count;
-  bool json = false;
+  bool memory = false, json = false;
 };
 
 void define(Arguments& arguments, Options& options) {
   arguments.text("-n", options.count, "N", "How many; 1 if it is not given");
+  arguments.flag("--memory", options.memory, "With all that runs in it, which goes on in each copy");
   arguments.flag("--json", options.json, "Print a JSON array of names");
   arguments.positional("NAME", options.name, Need::required, "The sandbox to copy");
 }
@@ -30,7 +31,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   if (!count || *count > 10'000) return arguments.usage_error("-n is a whole number above zero");
   auto sandbox = Sandbox::open(options.name);
   if (!sandbox) return report(sandbox.error());
-  const auto forks = sandbox->fork(*count);
+  const auto forks = sandbox->fork(*count, {}, options.memory ? Saved::memory : Saved::files);
   if (!forks) return report(forks.error());
   std::string names;
   for (const Sandbox& fork : *forks) {
@@ -47,7 +48,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 
 const Command kFork{
     .name = "fork",
-    .usage = "NAME [-n N]",
+    .usage = "NAME [-n N] [--memory]",
     .summary = "Copies of a sandbox's files and sessions that go their own ways",
     .examples = "  cove fork t\n  for f in $(cove fork t -n 4); do cove sh $f './try'; done",
     .run = main,

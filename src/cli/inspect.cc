@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "cli/print.h"
 #include "cli/rows.h"
 #include "cli/text.h"
@@ -33,7 +35,26 @@ void add_limits(std::vector<Row>& rows, const SandboxSpec& spec) {
   rows.push_back({"log cap", size_text(spec.log_cap_bytes)});
 }
 
-void show(const record::Info& info) {
+// "24 walls held, none broke"
+std::string proof_text(const std::string& proof) {
+  const auto json = nlohmann::json::parse(proof, nullptr, false);
+  if (!json.is_object() || !json.contains("attempts")) return "damaged";
+  std::size_t held = 0, skipped = 0;
+  std::string broken;
+  for (const auto& attempt : json["attempts"]) {
+    const std::string result = attempt.value("result", "");
+    if (result == "held")
+      ++held;
+    else if (result == "not_applicable")
+      ++skipped;
+    else
+      broken += (broken.empty() ? "" : ", ") + attempt.value("name", "?");
+  }
+  return std::to_string(held) + " walls held, " + (broken.empty() ? "none broke" : "broken: " + broken) +
+         (skipped > 0 ? ", " + std::to_string(skipped) + " not applicable" : "");
+}
+
+void show(const record::Info& info, const Result<std::string>& proof) {
   std::vector<Row> rows{{"name", tinted(Tint::bold, info.name)},
                         {"state", std::string(life_name(info.life))},
                         {"backend", info.spec.backend},
@@ -44,6 +65,8 @@ void show(const record::Info& info) {
   if (!info.spec.net.empty()) rows.push_back({"net", info.spec.net});
   if (!info.spec.cwd.empty()) rows.push_back({"cwd", info.spec.cwd});
   for (const std::string& volume : info.spec.volumes) rows.push_back({"volume", volume});
+  if (info.spec.sys) rows.push_back({"sys", "read-only"});
+  if (proof) rows.push_back({"proof", proof_text(*proof)});
   add_limits(rows, info.spec);
   print_table(rows);
 }
@@ -71,7 +94,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   const auto info = opened->info();
   if (!info) return report(info.error());
   if (options.json) return show_json(*info);
-  show(*info);
+  show(*info, opened->proof());
   return 0;
 }
 

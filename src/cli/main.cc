@@ -1,8 +1,10 @@
 #include <csignal>
+#include <cstring>
 #include <exception>
 
 #include "cli/arguments.h"
 #include "cli/print.h"
+#include "keeper/keeper_main.h"
 
 namespace cove::cli {
 namespace {
@@ -23,6 +25,14 @@ std::string overview() {
          "  cove sh t 'cd /tmp; X=1'           its session keeps directory, variables, functions\n"
          "  cove sh t 'pwd; echo $X'\n"
          "  cove rm t\n";
+}
+
+// Called under the name `msb` it is `cove msb`.
+std::vector<std::string> words_of(int argc, char** argv) {
+  std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
+  const std::string_view self = argc > 0 ? argv[0] : "";
+  if (self.substr(self.rfind('/') + 1) == "msb") words.insert(words.begin(), "msb");
+  return words;
 }
 
 int dispatch(std::vector<std::string> words) {
@@ -48,8 +58,10 @@ int dispatch(std::vector<std::string> words) {
 int main(int argc, char** argv) {
   // A reader that goes away is seen where it is written to, and answered there.
   std::signal(SIGPIPE, SIG_IGN);
+  // Every new sandbox waits for this one, and it has no options.
+  if (argc == 2 && std::strcmp(argv[1], "keeper") == 0) return cove::keeper::keeper_main();
   try {
-    return cove::cli::dispatch({argv + (argc > 0 ? 1 : 0), argv + argc});
+    return cove::cli::dispatch(cove::cli::words_of(argc, argv));
   } catch (const std::exception& error) {
     cove::cli::complain(std::string("internal error: ") + error.what());
     return cove::cli::kOwnError;

@@ -10,14 +10,14 @@ namespace cove::cli {
 namespace {
 
 Result<std::vector<native::Layer>> layers_above_image(const record::Info& info, const SandboxSpec& spec) {
-  if (info.spec.backend != "native")
+  if (!has_layers(info.spec.backend))
     return fail(Errc::unsupported, "backend " + info.spec.backend + " does not know what a sandbox has changed");
   return native::find_layers(spec, os::find_users(), native::Blocks::single);
 }
 
 // What a sandbox's mounts stand on, below its root: an image that has none gets them, before anybody does anything.
 Result<std::set<std::string>> places_of_mounts(const SandboxSpec& spec, const std::string& home) {
-  std::set<std::string> places{"dev", "proc", "tmp", "workspace"};
+  std::set<std::string> places{"dev", "dev/shm", "proc", "sys", "tmp", "workspace", "cove", "cove/guest", "cove/run"};
   COVE_TRY(const auto volumes, native::read_volumes(spec.volumes, home));
   for (const native::Volume& volume : volumes) {
     for (std::size_t end = 0; end != std::string::npos;) {

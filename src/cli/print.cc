@@ -20,6 +20,11 @@ bool colours() {
   return wanted;
 }
 
+std::string_view& complaint_prefix() {
+  static std::string_view prefix = "cove: ";
+  return prefix;
+}
+
 // Columns on a screen: characters, not bytes; escape sequences of ours count as nothing.
 std::size_t width_of(std::string_view text) {
   std::size_t width = 0;
@@ -70,7 +75,11 @@ bool write_all(int fd, std::string_view bytes) {
 
 void print(std::string_view text) { write_all(STDOUT_FILENO, text); }
 
-void complain(std::string_view message) { write_all(STDERR_FILENO, "cove: " + harmless(message) + "\n"); }
+void speak_as(std::string_view prefix) { complaint_prefix() = prefix; }
+
+void complain(std::string_view message) {
+  write_all(STDERR_FILENO, std::string(complaint_prefix()) + harmless(message) + "\n");
+}
 
 int report(const Error& error) {
   complain(error.message);

@@ -13,6 +13,8 @@ bool write_all(int fd, std::string_view bytes);
 void print(std::string_view text);  // to stdout
 // "cove: MESSAGE" to stderr.
 void complain(std::string_view message);
+// From here on complaints begin with this instead of "cove: ": for one who speaks as another program. Lent.
+void speak_as(std::string_view prefix);
 // The same for an error of ours; the exit code 125.
 int report(const Error& error);
 

@@ -1,9 +1,7 @@
 #include "selftest/runner.h"
 
-#include <csignal>
-#include <thread>
-
 #include "cli/print.h"
+#include "cli/signals.h"
 #include "cli/spec_options.h"
 #include "cli/text.h"
 #include "cli/tried.h"
@@ -17,12 +15,13 @@ using selftest::Tried;
 
 struct Options {
   std::string backend, group;
-  bool json = false, list = false;
+  bool json = false, list = false, sys = false;
 };
 
 void define(Arguments& arguments, Options& options) {
   arguments.text("--backend", options.backend, "NAME", "What makes the sandbox; 'cove doctor' lists them");
   arguments.text("--group", options.group, "GROUP", "Only the attempts whose group or name begins so");
+  arguments.flag("--sys", options.sys, "With a read-only /sys inside");
   arguments.flag("--list", options.list, "Say what would be tried, and try nothing");
   arguments.flag("--json", options.json, "Print one JSON object");
 }
@@ -31,40 +30,6 @@ void describe(Arguments& arguments) {
   static Options options;
   define(arguments, options);
 }
-
-// While it lives, the first SIGINT, SIGTERM or SIGHUP asks for an orderly end and the second one ends at once. A thread
-// takes them, because what has to be done is not for a handler.
-class StopOnSignal {
- public:
-  StopOnSignal() {
-    sigemptyset(&signals_);
-    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals_, number);
-    pthread_sigmask(SIG_BLOCK, &signals_, &before_);
-    waiter_ = std::jthread([this](const std::stop_token& over) { wait(over); });
-  }
-  ~StopOnSignal() {
-    waiter_.request_stop();
-    waiter_.join();
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  StopOnSignal(const StopOnSignal&) = delete;
-  StopOnSignal& operator=(const StopOnSignal&) = delete;
-  std::stop_token token() const { return source_.get_token(); }
-
- private:
-  void wait(const std::stop_token& over) {
-    constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 50'000'000};
-    while (!over.stop_requested()) {
-      if (sigtimedwait(&signals_, nullptr, &kLook) < 0) continue;
-      if (source_.stop_requested()) _exit(130);
-      source_.request_stop();
-    }
-  }
-
-  sigset_t signals_{}, before_{};
-  std::stop_source source_;
-  std::jthread waiter_;
-};
 
 std::vector<Attempt> chosen(const std::string& beginning) {
   std::vector<Attempt> all = selftest::all_attempts();
@@ -131,6 +96,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   if (options.list) return list_attempts(attempts);
   SpecOptions about;
   if (!options.backend.empty()) about.settings["backend"] = options.backend;
+  about.sys = options.sys;
   const auto base = make_spec(about);
   if (!base) return report(base.error());
   const StopOnSignal stop;
@@ -143,7 +109,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
     };
   }
   const auto all = selftest::run(how);
-  if (!all) return stop.token().stop_requested() ? 130 : report(all.error());
+  if (!all) return stop.stopped() ? kInterrupted : report(all.error());
   print(options.json ? to_json(base->backend, *all) : summary(base->backend, *all));
   return count(*all, Finding::broken) == 0 ? 0 : 1;
 }
@@ -152,7 +118,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 
 const Command kSelftest{
     .name = "selftest",
-    .usage = "[--backend NAME] [--group GROUP] [--list] [--json]",
+    .usage = "[--backend NAME] [--group GROUP] [--sys] [--list] [--json]",
     .summary = "Try to break out of a sandbox, in every way we know",
     .examples =
         "  cove selftest\n"

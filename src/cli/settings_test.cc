@@ -49,7 +49,8 @@ TEST_F(ConfigurationFile, ThatIsNotThereSaysNothing) {
 TEST_F(ConfigurationFile, WithAnUnknownKeyNamesFileLineAndTheKnownOnes) {
   const std::string error = error_of("timeout = 30\n\ntimeot = 5\n");
   EXPECT_NE(error.find(path_ + ":3: unknown key 'timeot'"), std::string::npos) << error;
-  EXPECT_NE(error.find("known keys: backend, image, engine, runtime, net, timeout,"), std::string::npos) << error;
+  EXPECT_NE(error.find("known keys: backend, image, engine, runtime, accel, kernel, net, timeout,"), std::string::npos)
+      << error;
 }
 
 TEST_F(ConfigurationFile, WithABadValueNamesFileLineAndKey) {

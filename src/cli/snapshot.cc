@@ -12,10 +12,11 @@ namespace {
 
 struct Options {
   std::vector<std::string> words;
-  bool json = false;
+  bool memory = false, json = false;
 };
 
 void define(Arguments& arguments, Options& options) {
+  arguments.flag("--memory", options.memory, "With all that runs in it, which goes on where the snapshot is used");
   arguments.flag("--json", options.json, "Print a JSON object");
   arguments.positionals("NAME [TAG]", options.words, "The sandbox, and how to call the snapshot; or 'rm' and tags");
 }
@@ -63,7 +64,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   if (tag.starts_with('.')) return arguments.usage_error("a tag begins with a letter or digit");
   auto sandbox = Sandbox::open(options.words[0]);
   if (!sandbox) return report(sandbox.error());
-  const auto made = sandbox->snapshot(tag);
+  const auto made = sandbox->snapshot(tag, {}, options.memory ? Saved::memory : Saved::files);
   if (!made) return report(made.error());
   print(options.json ? *made + "\n" : tag + "\n");
   return 0;
@@ -73,10 +74,11 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 
 const Command kSnapshot{
     .name = "snapshot",
-    .usage = "NAME [TAG] | rm TAG... | export TAG FILE | import FILE TAG",
+    .usage = "NAME [TAG] [--memory] | rm TAG... | export TAG FILE | import FILE TAG",
     .summary = "Save a sandbox's files and sessions (prints the tag), take them elsewhere",
     .examples =
         "  cove snapshot t before\n  cove create --from before u\n  cove snapshot rm before\n"
+        "  cove snapshot t running --memory\n"
         "  cove snapshot export before before.tar && docker load -i before.tar\n"
         "  ssh there cove snapshot export work - | cove snapshot import - work",
     .run = main,

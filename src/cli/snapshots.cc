@@ -25,8 +25,9 @@ std::string to_json(const record::Snapshot& one) {
   return "{\"tag\": " + json_quote(one.tag) + ", \"sandbox\": " + json_quote(one.sandbox) +
          ", \"backend\": " + json_quote(one.backend) +
          ", \"image\": " + json_quote(one.image.empty() ? "host" : one.image) +
-         ", \"layers\": " + std::to_string(one.layers.size()) + ", \"created\": " + std::to_string(one.created_unix) +
-         "}";
+         ", \"layers\": " + std::to_string(one.layers.size()) +
+         ", \"memory\": " + (one.memory.empty() ? "false" : "true") +
+         ", \"created\": " + std::to_string(one.created_unix) + "}";
 }
 
 int main(Arguments& arguments, std::vector<std::string> words) {
@@ -42,9 +43,10 @@ int main(Arguments& arguments, std::vector<std::string> words) {
     return 0;
   }
   std::vector<Row> rows{{tinted(Tint::bold, "TAG"), tinted(Tint::bold, "OF"), tinted(Tint::bold, "IMAGE"),
-                         tinted(Tint::bold, "LAYERS"), tinted(Tint::bold, "AGE")}};
+                         tinted(Tint::bold, "LAYERS"), tinted(Tint::bold, "MEMORY"), tinted(Tint::bold, "AGE")}};
   for (const record::Snapshot& one : *all) {
     rows.push_back({one.tag, one.sandbox, one.image.empty() ? "host" : one.image, std::to_string(one.layers.size()),
+                    one.memory.empty() ? "-" : "yes",
                     age_text(std::chrono::seconds(std::time(nullptr) - one.created_unix))});
   }
   print_table(rows);

@@ -22,6 +22,15 @@ std::string absolute(const std::string& path) {
   return current_directory() + "/" + path;
 }
 
+// Sessions that run have their variables and their directory.
+Result<void> check_memory(const SpecOptions& options) {
+  if (options.from.empty() || (options.env.empty() && options.forward_env.empty() && options.cwd.empty())) return {};
+  COVE_TRY(const auto snapshot, record::find_snapshot(options.from));
+  if (snapshot.memory.empty()) return {};
+  return fail(Errc::invalid, "snapshot " + options.from +
+                                 " has memory: its sessions go on as they are; leave -e, --forward-env and -w out");
+}
+
 // `auto` is settled here, because what a sandbox may see of the environment depends on the backend.
 Result<void> settle_backend(SandboxSpec& spec) {
   if (spec.backend != "auto") return {};
@@ -55,6 +64,7 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.flag("--prove", options.prove, "Try its walls before it is used; the report is in 'cove inspect'");
   arguments.text("-w,--cwd", options.cwd, "DIR", "Where sessions start");
   arguments.flag("--persistent", options.persistent, "Keep files and sessions over stop, start and a reboot");
+  arguments.flag("--sys", options.sys, "Show a read-only /sys inside");
   arguments.flag("--no-login", options.no_login, "Do not read the login start-up files");
 }
 
@@ -70,9 +80,11 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
     COVE_TRY(const auto snapshot, record::find_snapshot(options.from));
     spec.backend = snapshot.backend;
   }
+  COVE_CHECK(check_memory(options));
   COVE_CHECK(settle_backend(spec));
   spec.volumes = options.volumes;
   spec.persistent = options.persistent;
+  spec.sys = options.sys;
   spec.login = !options.no_login;
   spec.from = options.from;
   spec.checkpoint = options.checkpoint;

@@ -12,7 +12,7 @@ struct SpecOptions {
   std::map<std::string, std::string> settings;  // by key; checked when parsed
   std::vector<std::string> env, forward_env, volumes, require;
   std::string cwd, from, pull = "missing";
-  bool checkpoint = false, fresh = false;
+  bool checkpoint = false, fresh = false, sys = false;
   bool prove = false, persistent = false, no_login = false;
 };
 

@@ -83,6 +83,9 @@ struct Completed {
   std::string output;
 };
 
+// What a snapshot or fork takes along: files and sessions, or also all that runs, which then goes on in every copy.
+enum class Saved : unsigned char { files, memory };
+
 struct Call {
   Deadline deadline = Deadline::never();
   std::stop_token stop;
@@ -121,7 +124,7 @@ class Sandbox {
 
   // Files and sessions. A snapshot is saved under a tag, for `SandboxSpec::from` and restore(); undo needs checkpoints
   // (SandboxSpec::checkpoint). Backends that cannot say `unsupported`.
-  Result<std::string> snapshot(const std::string& tag, const Call& call = {});  // JSON
+  Result<std::string> snapshot(const std::string& tag, const Call& call = {}, Saved what = Saved::files);  // JSON
   Result<void> restore(const std::string& tag, const Call& call = {});
   Result<void> checkpoint(bool on, const Call& call = {});
   // Nothing inside runs, and nothing can be run, until resume(). unsupported: not by this backend, or not here.
@@ -129,9 +132,9 @@ class Sandbox {
   Result<void> resume(const Call& call = {});
   Result<void> undo(std::uint32_t count = 1, const Call& call = {});  // back to before the last `count` commands
   Result<std::string> history(const Call& call = {});                 // JSON
-  // Copies that go their own ways from here: files by shared layers, sessions with their state. What runs is not
-  // copied. They are owned if this object owns the sandbox; otherwise they stay until somebody removes them.
-  Result<std::vector<Sandbox>> fork(std::size_t count = 1, const Call& call = {});
+  // Copies that go their own ways from here: files by shared layers, sessions with their state. They are owned if this
+  // object owns the sandbox; otherwise they stay until somebody removes them.
+  Result<std::vector<Sandbox>> fork(std::size_t count = 1, const Call& call = {}, Saved what = Saved::files);
 
   Result<std::string> read_file(const std::string& path, const Call& call = {});
   Result<void> write_file(const std::string& path, std::string_view bytes, std::uint32_t mode = 0644,

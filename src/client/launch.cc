@@ -108,11 +108,12 @@ Result<void> spawn_detached(const os::ExecSpec& spec) {
   return os::PreparedExec::read_failure(error_in.get(), spec);
 }
 
-Result<void> send_request(int socket, const record::LaunchRequest& request) {
-  ByteQueue out;
-  proto::append_message(out, 0, 0, record::encode(request));
+// What the socket takes, or all of it.
+enum class Sending : int { some = MSG_DONTWAIT, all = 0 };
+Result<void> send_request(int socket, ByteQueue& out, Sending sending) {
   while (!out.empty()) {
-    const ssize_t n = send(socket, out.view().data(), out.size(), MSG_NOSIGNAL);
+    const ssize_t n = send(socket, out.view().data(), out.size(), MSG_NOSIGNAL | static_cast<int>(sending));
+    if (n < 0 && errno == EAGAIN) return {};
     if (n < 0 && errno != EINTR) return fail(Errc::disconnected, "the keeper ended before it read its request");
     if (n > 0) out.consume(static_cast<std::size_t>(n));
   }
@@ -171,11 +172,16 @@ Result<StartedKeeper> start_keeper(const record::LaunchRequest& request, const C
   spec.new_session = true;
   spec.fds = {{null.get(), 0}, {null.get(), 1}, {null.get(), 2}, {socket.theirs.get(), record::kLaunchFd}};
   if (request.spec.owned) spec.fds.push_back({lifetime.theirs.get(), record::kLifetimeFd});
+  ByteQueue out;
+  proto::append_message(out, 0, 0, record::encode(request));
+  COVE_CHECK(send_request(socket.ours.get(), out, Sending::some));  // it is there when the keeper looks
   if (auto spawned = spawn_detached(spec); !spawned)
     return fail(std::move(spawned).error().because("start the keeper"));
   socket.theirs.reset();
-  COVE_CHECK(send_request(socket.ours.get(), request));
+  COVE_CHECK(send_request(socket.ours.get(), out, Sending::all));
   COVE_TRY(std::string notes, await_answer(socket.ours.get(), call));
+  if (!request.spec.owned && !request.forget) [[maybe_unused]]
+    const auto n = send(socket.ours.get(), "", 1, MSG_NOSIGNAL);
   return StartedKeeper{std::move(lifetime.ours), std::move(notes)};
 }
 

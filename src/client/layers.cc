@@ -17,8 +17,8 @@ Result<std::string> Sandbox::layers(const proto::LayerRequest& request, const Ca
   return std::move(json.text);
 }
 
-Result<std::string> Sandbox::snapshot(const std::string& tag, const Call& call) {
-  return layers({.verb = LayerVerb::snapshot, .tag = tag}, call);
+Result<std::string> Sandbox::snapshot(const std::string& tag, const Call& call, Saved what) {
+  return layers({.verb = what == Saved::memory ? LayerVerb::snapshot_memory : LayerVerb::snapshot, .tag = tag}, call);
 }
 
 Result<void> Sandbox::restore(const std::string& tag, const Call& call) {
@@ -52,10 +52,10 @@ PassingSnapshot::PassingSnapshot() : tag_(".fork-" + record::new_layer_id()) {}
 
 PassingSnapshot::~PassingSnapshot() { [[maybe_unused]] const auto removed = record::remove_snapshot(tag_); }
 
-Result<std::vector<Sandbox>> Sandbox::fork(std::size_t count, const Call& call) {
+Result<std::vector<Sandbox>> Sandbox::fork(std::size_t count, const Call& call, Saved what) {
   COVE_TRY(const auto info, pool_->record.info());
   const PassingSnapshot passing;
-  COVE_CHECK(snapshot(passing.tag(), call));
+  COVE_CHECK(snapshot(passing.tag(), call, what));
   std::vector<Sandbox> forks;
   for (std::size_t i = 0; i < count; ++i) {
     SandboxSpec spec = info.spec;
@@ -83,6 +83,28 @@ void take_environment(SandboxSpec& spec, const record::Snapshot& snapshot) {
   }
 }
 
+namespace {
+
+// What runs goes on behind the walls and limits that it knows, with the variables that it has.
+Result<void> stand_on_place(SandboxSpec& spec, const record::Snapshot& snapshot) {
+  COVE_CHECK(record::check_place(spec, snapshot));
+  const SandboxSpec& was = snapshot.place;
+  spec.net = was.net;
+  spec.volumes = was.volumes;
+  spec.copies_began_ns = was.copies_began_ns;
+  spec.cpus = was.cpus;
+  spec.memory_bytes = was.memory_bytes;
+  spec.disk_bytes = was.disk_bytes;
+  spec.pids = was.pids;
+  spec.login = was.login;
+  spec.cwd = was.cwd;
+  spec.env.clear();
+  spec.env_names_forwarded = was.env_names_forwarded;
+  return {};
+}
+
+}  // namespace
+
 Result<void> stand_on_snapshot(SandboxSpec& spec) {
   COVE_TRY(const auto snapshot, record::find_snapshot(spec.from));
   if (spec.backend == "auto") spec.backend = snapshot.backend;
@@ -96,6 +118,7 @@ Result<void> stand_on_snapshot(SandboxSpec& spec) {
   if (spec.user.empty()) spec.user = snapshot.user;
   spec.layers = snapshot.layers;
   if (spec.cwd.empty()) spec.cwd = snapshot.cwd;
+  if (!snapshot.memory.empty()) COVE_CHECK(stand_on_place(spec, snapshot));
   take_environment(spec, snapshot);
   return {};
 }

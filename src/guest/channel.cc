@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kRest{20};
 constexpr int kMarkWaitMs = 1000;
+constexpr std::chrono::milliseconds kStep{500};
 
 bool is_allowed(int socket) {
   ucred peer{};
@@ -27,7 +28,7 @@ Channel::Channel(Loop& loop, UniqueFd in, UniqueFd out, UniqueFd listener, Clock
     : loop_(loop), listener_(std::move(listener)), events_(std::move(events)) {
   if (listener_) {
     loop_.watch(listener_.get(), EPOLLIN, [this](std::uint32_t) { accept(); });
-    give_up_ = loop_.after(first_visit, [this] { over_ = true; });
+    await_visit(first_visit);
   }
   if (in) open(std::move(in), std::move(out));
 }
@@ -98,8 +99,19 @@ void Channel::lost() {
     over_ = true;
     return;
   }
+  await_visit(wait_);
+}
+
+// Counted in steps, each of which is one however long it took: who was saved with his memory, or stopped, and goes on a
+// day later has not waited for a day.
+void Channel::await_visit(Clock::duration left) {
   loop_.cancel(give_up_);
-  give_up_ = loop_.after(wait_, [this] { over_ = true; });
+  if (left <= Clock::duration::zero()) {
+    over_ = true;
+    return;
+  }
+  const auto step = std::min<Clock::duration>(left, kStep);
+  give_up_ = loop_.after(step, [this, left, step] { await_visit(left - step); });
 }
 
 void Channel::read() {

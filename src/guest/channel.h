@@ -45,6 +45,7 @@ class Channel {
   void open(UniqueFd in, UniqueFd out);
   void accept();
   void lost();
+  void await_visit(Clock::duration left);
   void read();
   void seek();
   int out_fd() const { return out_ ? out_.get() : in_.get(); }

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -40,6 +41,15 @@ UniqueFd watch_children() {
   return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
+// As the first process of a sandbox with a limit on processes it has a few more than its commands, so that those cannot
+// keep it from starting another one: the soft limit is theirs, the hard one is its own.
+rlim_t take_reserve() {
+  rlimit given{};
+  if (getpid() != 1 || getrlimit(RLIMIT_NPROC, &given) < 0 || given.rlim_cur >= given.rlim_max) return RLIM_INFINITY;
+  const rlimit own{given.rlim_max, given.rlim_max};
+  return setrlimit(RLIMIT_NPROC, &own) == 0 ? given.rlim_cur : RLIM_INFINITY;
+}
+
 bool is_program(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 
 // What an image names, else /workspace, else where its user is at home.
@@ -63,6 +73,7 @@ Guest::Guest(UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first
   // Orphans of a reaper that was killed come to us.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   loop_.watch(children_.get(), EPOLLIN, [this](std::uint32_t) { reap(); });
+  trees_.most_processes = take_reserve();
 }
 
 Guest::Guest(Ports ports, std::string command_groups)

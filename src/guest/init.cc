@@ -134,15 +134,24 @@ Result<void> furnish() {
   return {};
 }
 
-// A kernel without them is good enough: then trees are ended process by process.
+unsigned long memory_kib() {
+  const std::string text = os::read_text("/proc/meminfo");
+  const std::size_t at = text.find("MemTotal:");
+  return at == std::string::npos ? 0 : std::strtoul(text.c_str() + at + 9, nullptr, 10);
+}
+
+// A kernel without them is good enough: then trees are ended process by process. Whoever takes all memory, or makes
+// processes until there is no room for more, leaves enough for the guest to end him.
 void make_groups() {
   if (mount("cgroup", "/sys/fs/cgroup", "cgroup2", kPlain, "nsdelegate") < 0) return;
-  [[maybe_unused]] const auto handed = os::write_text("/sys/fs/cgroup/cgroup.subtree_control", "+pids");
+  for (const char* controller : {"+pids", "+memory"}) [[maybe_unused]]
+    const auto handed = os::write_text("/sys/fs/cgroup/cgroup.subtree_control", controller);
   mkdir(kGroups, 0755);
-  // Whoever makes processes until there is no room for more leaves enough for the guest to end him.
-  const unsigned long most = std::strtoul(os::read_text("/proc/sys/kernel/threads-max").c_str(), nullptr, 10);
-  [[maybe_unused]] const auto limited =
-      os::write_text(std::string(kGroups) + "/pids.max", std::to_string(most * 3 / 4));
+  const unsigned long kib = memory_kib();
+  const unsigned long most_processes = std::max(256UL, kib / 1024), reserve = std::max(16384UL, kib / 16);
+  const std::string group = kGroups;
+  [[maybe_unused]] const auto processes = os::write_text(group + "/pids.max", std::to_string(most_processes));
+  [[maybe_unused]] const auto memory = os::write_text(group + "/memory.max", std::to_string((kib - reserve) * 1024));
 }
 
 void set_limits() {

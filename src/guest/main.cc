@@ -1,9 +1,11 @@
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +15,7 @@
 #include "guest/init.h"
 #include "guest/relay.h"
 #include "os/exec.h"
+#include "os/seccomp.h"
 
 namespace {
 
@@ -32,6 +35,13 @@ UniqueFd listen_at(const char* path) {
   umask(before);
   if (!bound || listen(socket.get(), 4) < 0 || rename(address.sun_path, path) < 0) return {};
   return socket;
+}
+
+// Where nobody else has done so: commands inherit them.
+bool put_up_walls() {
+  const rlimit no_core{};
+  setrlimit(RLIMIT_CORE, &no_core);
+  return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && cove::os::install_filter(cove::os::sandbox_filter());
 }
 
 // A file has no other end to hear from, and nothing to wait for.
@@ -57,7 +67,7 @@ extern "C" const char* __asan_default_options() { return "detect_leaks=0:quarant
 #endif
 
 // cove-guest                           speaks proto/guest.h on descriptor 3
-// cove-guest --stdio [--last]          ... on 0 and 1 (and asks process 1 to end when it has ended itself)
+// cove-guest --stdio [--alone]         ... on 0 and 1 (with walls of its own, and with process 1 when it ends)
 // cove-guest --listen PATH [SECONDS]   ... with whoever connects there, one after the other
 //                                      (ends when nobody has come in so many seconds: 60)
 // cove-guest --nothing                 is run where something has to be
@@ -66,7 +76,12 @@ extern "C" const char* __asan_default_options() { return "detect_leaks=0:quarant
 int main(int argc, char** argv) {
   // As the first process of a sandbox, or below an engine's, it is its commands' neighbour: its memory is none of their
   // business.
-  if (getpid() == 1 || (argc > 2 && std::strcmp(argv[1], "--listen") == 0)) prctl(PR_SET_DUMPABLE, 0);
+  const bool alone = argc == 3 && std::strcmp(argv[1], "--stdio") == 0 && std::strcmp(argv[2], "--alone") == 0;
+  if (getpid() == 1 || alone || (argc > 2 && std::strcmp(argv[1], "--listen") == 0)) prctl(PR_SET_DUMPABLE, 0);
+  if (alone && !put_up_walls()) {
+    dprintf(2, "cove-guest: the system call filter cannot be installed: %s\n", strerror(errno));
+    return 1;
+  }
   if (argc == 2 && std::strcmp(argv[1], "--nothing") == 0) return 0;
   cove::os::reset_signals();
   cove::os::disregard_signal(SIGPIPE);
@@ -91,7 +106,6 @@ int main(int argc, char** argv) {
   }
   cove::guest::Guest guest(std::move(in), std::move(out), std::move(listener), first_visit);
   const int code = guest.run();
-  // Where others began what is around us, it is of no use any more.
-  if (argc == 3 && std::strcmp(argv[2], "--last") == 0) kill(1, SIGTERM);
+  if (alone) kill(1, SIGTERM);  // of no use to anybody any more
   return code;
 }

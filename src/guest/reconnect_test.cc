@@ -190,6 +190,22 @@ TEST_F(Reconnect, AGuestThatWaitsInVainEndsItsCommandsAndExits) {
   EXPECT_NE(kill(command, 0), 0);
 }
 
+TEST_F(Reconnect, TimeInWhichAGuestDoesNotRunIsNoTimeItHasWaited) {
+  os::ExecSpec spec;
+  spec.argv = {COVE_TEST_GUEST, "--listen", directory_ + "/stopped", "2"};
+  auto child = os::Child::spawn(spec);
+  ASSERT_TRUE(child);
+  const Deadline deadline = Deadline::after(10s);
+  while (!std::filesystem::exists(directory_ + "/stopped") && !deadline.passed()) usleep(2000);
+  ASSERT_TRUE(child->signal(SIGSTOP));
+  EXPECT_FALSE(child->wait(Deadline::after(2100ms)));
+  ASSERT_TRUE(child->signal(SIGCONT));
+  EXPECT_FALSE(child->wait(Deadline::after(100ms)));
+  FakeKeeper keeper(directory_ + "/stopped");
+  keeper.connect(false, 0);
+  EXPECT_TRUE(keeper.read_some(4096));
+}
+
 TEST_F(Reconnect, AGuestThatWasNotToldToWaitEndsAtOnce) {
   FakeKeeper keeper(path());
   keeper.connect(false, 0);

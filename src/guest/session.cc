@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "guest/users.h"
+#include "os/own_memory.h"
 
 namespace cove::guest {
 namespace {
@@ -109,6 +110,7 @@ void Session::rest_later() {
   idle_ = loop_.after(config_.idle_shell, [this] {
     wanted_ = 1;
     drop_spares();
+    os::give_memory_back();
   });
 }
 

@@ -117,6 +117,7 @@ Result<std::unique_ptr<Tree>> Tree::launch(Trees& trees, const std::function<voi
 
 Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, os::ExecSpec spec) {
   spec.signals_are_clean = true;  // main() sees to that
+  spec.most_processes = trees.most_processes;
   std::optional<os::Cgroup> cgroup;
   if (!trees.cgroup.empty()) {
     COVE_TRY(cgroup, os::Cgroup::make(trees.cgroup, "command-" + std::to_string(++trees.last_cgroup)));

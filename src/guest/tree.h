@@ -28,7 +28,8 @@ struct Trees {
   Loop& loop;
   std::string cgroup;  // a delegated cgroup v2 directory, or ""
   std::uint64_t last_cgroup = 0;
-  std::set<pid_t> reapers;  // that live
+  std::set<pid_t> reapers;                // that live
+  rlim_t most_processes = RLIM_INFINITY;  // what commands are held to; the guest itself may have a few more
 };
 
 class Tree {

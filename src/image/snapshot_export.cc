@@ -17,8 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using native::find_layers;
 
-constexpr const char* kNative = "native";
-
 std::string time_text(std::int64_t seconds) {
   const auto time = static_cast<std::time_t>(seconds);
   std::tm parts{};
@@ -118,9 +116,13 @@ std::vector<std::vector<TreePart>> stacked(const std::vector<native::Layer>& ove
 }
 
 Result<SnapshotArchive> plan_archive(Store& store, const std::string& home, const record::Snapshot& snapshot) {
-  if (snapshot.backend != kNative)
+  if (!snapshot.memory.empty())
+    return fail(Errc::unsupported, "snapshot " + snapshot.tag +
+                                       " has memory, which no image holds: 'cove snapshot NAME TAG' without --memory "
+                                       "saves what can be exported");
+  if (!has_layers(snapshot.backend))
     return fail(Errc::unsupported, "snapshot " + snapshot.tag + " is of backend " + snapshot.backend +
-                                       ": only those of native, docker and podman sandboxes can be exported");
+                                       ": only those of native, gvisor, docker and podman sandboxes can be exported");
   SnapshotArchive planned;
   ArchiveSpec& archive = planned.archive;
   const bool stored = !is_host(snapshot.image) && !snapshot.image.starts_with('/');

@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kMaxCwd = std::size_t{16} << 10;
 constexpr std::size_t kMaxText = std::size_t{64} << 10;
+constexpr std::uint64_t kLongestUs = 1ULL << 40;
 constexpr std::uint32_t kCreditStep = proto::kOutputWindow / 4;
 
 bool is_passing(const proto::Start& start) {
@@ -41,6 +42,58 @@ Command::Command(std::string the_id, std::uint32_t the_number, const proto::Star
       log(std::move(the_log)) {
   outcome_.id = id;
   stdin.closed = !with_stdin;
+}
+
+Command::Command(const SavedCommand& saved, OutputLog the_log)
+    : Command(saved.id, saved.number,
+              {.kind = saved.kind,
+               .session = saved.session,
+               .script = saved.text,
+               .with_stdin = saved.with_stdin,
+               .pty = saved.pty},
+              std::move(the_log)) {
+  outcome_ = saved.outcome;
+  outcome_.id = id;
+  log.begin_at(saved.output_bytes);
+  started_at_ = Clock::now() - std::chrono::microseconds(std::min(saved.outcome.duration_us, kLongestUs));
+  cause_ = saved.cause;
+  cause_detail_ = saved.cause_detail;
+  started_ = saved.started;
+  overdue = saved.overdue;
+  timeout_ms = saved.timeout_ms;
+  if (timeout_ms != 0)
+    timeout = Deadline::after(std::chrono::milliseconds(std::min(saved.timeout_left_ms, kLongestUs)));
+  credit_ = saved.credit;
+  ungranted_ = saved.ungranted;
+  stdin.credit = saved.stdin_credit;
+  stdin.waiting.append(saved.stdin_waiting);
+  stdin.eof_waiting = saved.stdin_eof_waiting;
+  stdin.closed = saved.stdin_closed;
+}
+
+SavedCommand Command::save() const {
+  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(timeout.at() - Clock::now()).count();
+  return {.id = id,
+          .session = session,
+          .text = text,
+          .number = number,
+          .kind = kind,
+          .with_stdin = with_stdin,
+          .pty = pty,
+          .started = started_,
+          .overdue = overdue,
+          .outcome = outcome(),
+          .cause = cause_,
+          .cause_detail = cause_detail_,
+          .timeout_ms = timeout_ms,
+          .timeout_left_ms = timeout_ms != 0 && left > 0 ? static_cast<std::uint64_t>(left) : 0,
+          .output_bytes = log.end(),
+          .credit = credit_,
+          .ungranted = ungranted_,
+          .stdin_credit = stdin.credit,
+          .stdin_waiting = std::string(stdin.waiting.view()),
+          .stdin_eof_waiting = stdin.eof_waiting,
+          .stdin_closed = stdin.closed};
 }
 
 proto::Outcome Command::outcome() const {

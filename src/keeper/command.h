@@ -25,12 +25,36 @@ class Reader {
   bool live = false;         // past the cap the command waits for this reader instead of outrunning it
 };
 
+// A command that is not gone, as another keeper needs it to go on with it. Of its output only the length.
+struct SavedCommand {
+  std::string id, session, text;
+  std::uint32_t number = 0;
+  proto::CommandKind kind = proto::CommandKind::script;
+  bool with_stdin = false, pty = false, started = false, overdue = false;
+  proto::Outcome outcome;  // while it runs, how far it is
+  proto::Ending cause = proto::Ending::running;
+  std::string cause_detail;
+  std::uint64_t timeout_ms = 0, timeout_left_ms = 0, output_bytes = 0;
+  std::uint32_t credit = 0, ungranted = 0, stdin_credit = 0;
+  std::string stdin_waiting;
+  bool stdin_eof_waiting = false, stdin_closed = false;
+  template <class Ar, class Self>
+  static void fields(Ar& ar, Self& s) {
+    ar(s.id, s.session, s.text, s.number, s.kind, s.with_stdin, s.pty, s.started, s.overdue, s.outcome, s.cause,
+       s.cause_detail, s.timeout_ms, s.timeout_left_ms, s.output_bytes, s.credit, s.ungranted, s.stdin_credit,
+       s.stdin_waiting, s.stdin_eof_waiting, s.stdin_closed);
+  }
+};
+
 // One command: passive, changed by the CommandTable, read by sessions.
 class Command {
  public:
   Command(std::string id, std::uint32_t number, const proto::Start& start, OutputLog log);
+  Command(const SavedCommand& saved, OutputLog log);
+  SavedCommand save() const;
 
   bool running() const { return outcome_.ending == proto::Ending::running; }
+  bool is_being_ended() const { return running() && cause_ != proto::Ending::running; }
   bool has_started() const { return started_ || !running(); }
   bool gone() const { return gone_; }
   // How it ended; while it runs, how far it is.

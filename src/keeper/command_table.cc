@@ -72,6 +72,51 @@ Result<void> CommandTable::remember() {
   return {};
 }
 
+SavedCommands CommandTable::save() const {
+  SavedCommands saved{.commands = {},
+                      .sessions = {sessions_.begin(), sessions_.end()},
+                      .next_number = next_number_,
+                      .next_id = next_id_};
+  for (const auto& [number, command] : by_number_) saved.commands.push_back(command->save());
+  return saved;
+}
+
+Result<void> CommandTable::go_on_with(const SavedCommands& saved) {
+  for (const SavedCommand& command : saved.commands) {
+    const bool named = command.id.starts_with('~') || check_id(command.id).has_value();
+    if (!named || command.number == 0 || command.number >= saved.next_number || by_number_.contains(command.number))
+      return fail(Errc::invalid, "what is saved about its commands is damaged");
+    adopt(command);
+  }
+  sessions_.insert(saved.sessions.begin(), saved.sessions.end());
+  next_number_ = std::max(next_number_, saved.next_number);
+  next_id_ = std::max(next_id_, saved.next_id);
+  return {};
+}
+
+void CommandTable::adopt(const SavedCommand& saved) {
+  for (const CommandPtr& before : finished_) {
+    if (before->number == saved.number) before->log.drop();  // it is this one's file now
+  }
+  auto command = std::make_shared<Command>(saved, make_log(saved.kind, saved.number));
+  by_number_.emplace(command->number, command);
+  if (spec_.memory_bytes > 0) command->memory_kills_before = memory_kills();
+  if (!command->passing) {
+    [[maybe_unused]] const auto noted = record_.note_started(command->id);
+    by_id_[command->id] = command;
+    last_id_ = command->id;
+  }
+  if (!command->running()) {
+    if (!command->passing) [[maybe_unused]]
+      const auto noted = record_.note_ended(command->outcome());
+    return;
+  }
+  ++running_;
+  if (command->is_being_ended()) overdue_.emplace(Clock::now() + kReportTime, command->number);
+  if (command->timeout_ms != 0) timeouts_.emplace(command->timeout.at(), command->number);
+  if (command->passing) end(*command, Ending::interrupted, "whoever asked for it is not here", 0);
+}
+
 std::optional<proto::Outcome> CommandTable::find_in_journal(const std::string& id) const {
   if (!is_own(id) && !forgotten_.contains(hash_of(id))) return std::nullopt;
   auto outcomes = record_.journal();
@@ -99,8 +144,8 @@ Result<std::string> CommandTable::choose_id(const proto::Run& request) {
   }
 }
 
-OutputLog CommandTable::make_log(const proto::Run& request, std::uint32_t number) const {
-  const bool bulk = request.start.kind == proto::CommandKind::file || request.start.kind == proto::CommandKind::connect;
+OutputLog CommandTable::make_log(proto::CommandKind kind, std::uint32_t number) const {
+  const bool bulk = kind == proto::CommandKind::file || kind == proto::CommandKind::connect;
   const std::uint64_t cap = bulk ? 0 : spec_.log_cap_bytes;
   return OutputLog(cap, [directory = record_.directory(), number](OutputLog::FileUse use) {
     return log_file(directory, number, use);
@@ -113,7 +158,7 @@ Result<CommandTable::Started> CommandTable::run(const proto::Run& request) {
   }
   COVE_TRY(std::string id, choose_id(request));
   const std::uint32_t number = next_number_;
-  auto command = std::make_shared<Command>(std::move(id), number, request.start, make_log(request, number));
+  auto command = std::make_shared<Command>(std::move(id), number, request.start, make_log(request.start.kind, number));
   if (!command->passing) {
     const auto noted = record_.note_started(command->id);
     // Without its line in the journal an id could be run again after a restart; our own ids are never asked for.
@@ -336,7 +381,8 @@ void CommandTable::make_room() {
     finished_memory_ -= std::min(finished_memory_, oldest->log.memory_bytes());
     finished_disk_ -= std::min(finished_disk_, oldest->log.file_bytes());
     if (!is_own(oldest->id)) forgotten_.insert(hash_of(oldest->id));
-    by_id_.erase(oldest->id);
+    if (const auto known = by_id_.find(oldest->id); known != by_id_.end() && known->second == oldest)
+      by_id_.erase(known);
   }
 }
 

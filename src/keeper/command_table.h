@@ -20,6 +20,18 @@
 
 namespace cove::keeper {
 
+// All that a guest may still speak of, for a keeper that goes on with it.
+struct SavedCommands {
+  std::vector<SavedCommand> commands;
+  std::vector<std::string> sessions;
+  std::uint32_t next_number = 1;
+  std::uint64_t next_id = 1;
+  template <class Ar, class Self>
+  static void fields(Ar& ar, Self& s) {
+    ar(s.commands, s.sessions, s.next_number, s.next_id);
+  }
+};
+
 class CommandTable {
  public:
   static constexpr std::size_t kMaxFinished = 1000;
@@ -29,6 +41,10 @@ class CommandTable {
   CommandTable(GuestLink& guest, const record::Record& record, const SandboxSpec& spec);
   // What the journal knows from before.
   Result<void> remember();
+
+  SavedCommands save() const;
+  // Into an empty table, or one that has lost all: the guest runs these. Those whose callers are not here are ended.
+  Result<void> go_on_with(const SavedCommands& saved);
 
   struct Started {
     std::shared_ptr<Command> command;  // empty: it existed, but only its outcome is known
@@ -75,7 +91,8 @@ class CommandTable {
 
   bool is_own(const std::string& id) const;
   Result<std::string> choose_id(const proto::Run& request);
-  OutputLog make_log(const proto::Run& request, std::uint32_t number) const;
+  OutputLog make_log(proto::CommandKind kind, std::uint32_t number) const;
+  void adopt(const SavedCommand& saved);
   Result<Command*> named_by(const proto::Message& message);
   Result<void> take_exited(Command& command, std::string_view payload);
   void set_exited(Command& command, proto::Exited exited);

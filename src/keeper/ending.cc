@@ -95,6 +95,7 @@ void Keeper::finish() {
   if (!spec_.layers.empty()) [[maybe_unused]]
     const auto cleared = record::clear_layers(spec_.layers);
   if (!spec_.layers.empty() && (!spec_.persistent || fate_.remove)) forget_outside();
+  record_.release();  // or whoever hears that it is over may find it running still
   for (ClientSession* waiter : stop_waiters_) {
     if (!destroyed)
       waiter->answer_error(destroyed.error());

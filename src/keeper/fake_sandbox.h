@@ -128,8 +128,9 @@ class KeeperTest : public testing::Test {
     parts.place = std::move(place);
     parts.lifetime = std::move(lifetime);
     guest.emplace(UniqueFd(ends[1]));
-    thread_ = std::thread([parts = std::move(parts)]() mutable {
+    thread_ = std::thread([parts = std::move(parts), asker = std::move(asker_)]() mutable {
       Keeper keeper(std::move(parts));
+      if (asker) keeper.await_claim(std::move(asker), Keeper::Begun::anew);
       const auto greeted = keeper.greet(Deadline::after(std::chrono::seconds(10)));
       EXPECT_TRUE(greeted) << greeted.error().message;
       const auto ran = keeper.run();
@@ -193,6 +194,7 @@ class KeeperTest : public testing::Test {
   std::thread thread_;
   FakePlace* place_ = nullptr;
   std::optional<Peer> guest;
+  UniqueFd asker_;
   bool again_ = false;
 };
 

@@ -11,6 +11,20 @@ using proto::GuestType;
 
 GuestLink::GuestLink(Channel channel) { open(std::move(channel)); }
 
+GuestLink::GuestLink(Channel channel, const State& state)
+    : history_start_(state.acknowledged), consumed_before_(state.received), told_(state.received), keeps_(true) {
+  history_.append(state.unacknowledged);
+  open(std::move(channel));
+  say_hello_again();
+}
+
+Result<GuestLink::State> GuestLink::state() const {
+  if (!reader_.whole()) return fail(Errc::busy, "the guest is in the middle of a message: ask once more");
+  State state{.received = received(), .acknowledged = history_start_, .unacknowledged = std::string(history_.view())};
+  state.unacknowledged += out_.view();
+  return state;
+}
+
 void GuestLink::open(Channel channel) {
   channel_ = std::move(channel);
   stream_start_ = consumed();
@@ -107,6 +121,10 @@ Result<void> GuestLink::go_on(std::uint64_t received) {
 void GuestLink::reopen(Channel channel) {
   reader_.restart();
   open(std::move(channel));
+  say_hello_again();
+}
+
+void GuestLink::say_hello_again() {
   in_step_ = false;
   hello_ = ByteQueue();
   proto::KeeperHello hello;

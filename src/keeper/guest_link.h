@@ -15,7 +15,21 @@ namespace cove::keeper {
 // sent and not acknowledged goes out again on the next one, and nothing that came is taken twice (proto/guest.h).
 class GuestLink {
  public:
+  // How far both ends are, for another keeper that goes on with this guest.
+  struct State {
+    std::uint64_t received = 0, acknowledged = 0;
+    std::string unacknowledged;  // what follows of what was sent, and what was to be sent
+    template <class Ar, class Self>
+    static void fields(Ar& ar, Self& s) {
+      ar(s.received, s.acknowledged, s.unacknowledged);
+    }
+  };
+
   explicit GuestLink(Channel channel);
+  // Says hello to a guest that is in this state, at the next flush. in_step(): it has answered.
+  GuestLink(Channel channel, const State& state);
+  // busy: half of a message is here.
+  Result<State> state() const;
 
   // A hello goes ahead of everything that waits.
   void send(proto::GuestType type, std::uint32_t id, std::string_view payload);
@@ -39,6 +53,7 @@ class GuestLink {
   int out_fd() const { return channel_.out.get(); }
   bool is_open() const { return bool(channel_.in); }
   void close() { channel_ = {}; }
+  Channel give_up() { return std::exchange(channel_, {}); }
 
   // Before the first hello: the guest will wait for another channel when this one breaks.
   void keep_history() { keeps_ = true; }
@@ -52,6 +67,7 @@ class GuestLink {
   static constexpr std::size_t kMostHistory = 2 * proto::kMaxMessage;
 
   void open(Channel channel);
+  void say_hello_again();
   std::uint64_t consumed() const { return consumed_before_ + reader_.consumed(); }
   std::uint64_t received() const { return consumed() - hello_bytes_; }
   Result<bool> take_own(const proto::Message& message);  // false: it is not about the link

@@ -52,6 +52,7 @@ Json spec_json(const SandboxSpec& spec) {
               {"max_duration_ms", spec.max_duration_ms},
               {"log_cap_bytes", spec.log_cap_bytes},
               {"persistent", spec.persistent},
+              {"sys", spec.sys},
               {"login", spec.login},
               {"owned", spec.owned}};
 }

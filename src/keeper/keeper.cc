@@ -1,10 +1,7 @@
 #include "keeper/keeper.h"
 
-#include <link.h>
-#include <malloc.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -13,6 +10,7 @@
 
 #include "base/log.h"
 #include "keeper/json.h"
+#include "os/own_memory.h"
 
 namespace cove::keeper {
 namespace {
@@ -27,6 +25,7 @@ enum Token : std::uint64_t {
   gone_token,
   lifetime_token,
   signal_token,
+  asker_token,
   first_client_token = 16
 };
 
@@ -38,20 +37,6 @@ bool is_allowed(int socket) {
   ucred peer{};
   socklen_t size = sizeof(peer);
   return getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 && (peer.uid == geteuid() || peer.uid == 0);
-}
-
-// An idle keeper holds on to the pages of our own code that its start has mapped, two thirds of all its memory. Code is
-// never written, so it can be let go; what the next command needs is mapped again from the page cache in microseconds.
-int let_code_go(dl_phdr_info* object, std::size_t, void*) {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const auto& segment = object->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0 || (segment.p_flags & PF_W) != 0) continue;
-    const std::uintptr_t begin = (object->dlpi_addr + segment.p_vaddr) & ~(page - 1);
-    const std::uintptr_t end = object->dlpi_addr + segment.p_vaddr + segment.p_filesz;
-    madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
-  }
-  return 1;  // only the first object: the program itself; libraries are shared with everybody
 }
 
 }  // namespace
@@ -80,7 +65,8 @@ Result<void> Keeper::watch(int fd, std::uint64_t token, std::uint32_t events) {
   epoll_event event{};
   event.events = events;
   event.data.u64 = token;
-  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) < 0) return fail_errno("watch a descriptor");
+  if (epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) < 0 && errno != EEXIST)
+    return fail_errno("watch a descriptor");
   return {};
 }
 
@@ -132,9 +118,15 @@ Result<void> Keeper::say_hello(Deadline deadline) {
 
 Result<void> Keeper::greet(Deadline deadline) {
   COVE_CHECK(commands_.remember());
-  COVE_CHECK(say_hello(deadline));
-  if (!spec_.from.empty()) {
+  if (spec_.from.empty()) {
+    COVE_CHECK(say_hello(deadline));
+  } else {
     COVE_TRY(const auto saved, record::find_snapshot(spec_.from));
+    if (!saved.memory.empty()) {
+      COVE_CHECK(go_on_with(saved, deadline));
+      return guest_.flush();
+    }
+    COVE_CHECK(say_hello(deadline));
     give_sessions(saved.sessions);
     before_ = saved.sessions;
   }
@@ -167,6 +159,7 @@ Result<void> Keeper::run() {
   COVE_CHECK(watch_gone());
   COVE_CHECK(watch(lifetime_.get(), lifetime_token, EPOLLIN));
   COVE_CHECK(watch(signals_.get(), signal_token, EPOLLIN));
+  COVE_CHECK(watch(asker_.get(), asker_token, EPOLLIN));
   note_idleness();
   trim_at_ = Deadline::after(kQuiet);
   std::array<epoll_event, 64> events{};
@@ -210,8 +203,24 @@ void Keeper::dispatch(std::uint64_t token, std::uint32_t events) {
       [[maybe_unused]] const auto n = read(signals_.get(), info.data(), info.size());
       return begin_end({"the keeper was told to end (SIGTERM)", true, false}, 2000);
     }
+    case asker_token: return hear_claim();
     default: return serve(token, events);
   }
+}
+
+void Keeper::await_claim(UniqueFd asker, Begun begun) {
+  asker_ = std::move(asker);
+  begun_ = begun;
+}
+
+void Keeper::hear_claim() {
+  char byte = 0;
+  const ssize_t n = recv(asker_.get(), &byte, 1, MSG_DONTWAIT);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  // Taken off first: a child that has not come to its exec still holds it, and it would be told of for ever.
+  epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, asker_.get(), nullptr);
+  asker_.reset();
+  if (n <= 0) begin_end({"whoever asked for it is gone", true, begun_ == Begun::anew}, 500);
 }
 
 void Keeper::accept_clients() {
@@ -410,8 +419,7 @@ void Keeper::note_idleness() {
     guest_.trim();
     for (auto& [token, session] : sessions_) session->trim();
     if (!std::exchange(swept_, true)) record::sweep();
-    malloc_trim(0);
-    dl_iterate_phdr(let_code_go, nullptr);
+    os::give_memory_back();
   }
 }
 

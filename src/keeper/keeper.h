@@ -40,6 +40,9 @@ class Keeper final : public SessionHost {
 
   // Says hello to the guest and gives it the sessions of a persistent sandbox back. Before run().
   Result<void> greet(Deadline deadline);
+  // The socket on which somebody has been told that the sandbox is ready: until he has heard of it, it ends with him.
+  enum class Begun : unsigned char { anew, again };
+  void await_claim(UniqueFd asker, Begun begun);
   // Returns when the sandbox is over.
   Result<void> run();
   // For a keeper that cannot go on: ends the sandbox at once and leaves `why` in its record.
@@ -76,6 +79,7 @@ class Keeper final : public SessionHost {
   Result<void> watch_gone();
   void dispatch(std::uint64_t token, std::uint32_t events);
   void accept_clients();
+  void hear_claim();
   void serve(std::uint64_t token, std::uint32_t events);
   void drop(std::uint64_t token);
   void pump_all();
@@ -99,8 +103,16 @@ class Keeper final : public SessionHost {
   void connect_anew();
 
   // pausing.cc
+  Result<void> leave();
+  Result<void> come_back();
   Result<void> pause();
   Result<void> resume();
+
+  // memory.cc: what runs saved, and gone on with
+  Result<void> save_memory(record::Snapshot& saved);
+  Result<void> go_on_with(const record::Snapshot& saved, Deadline deadline);
+  Result<void> change_place(const record::Snapshot& saved);
+  Result<std::unique_ptr<Place>> place_from(const record::Snapshot& saved, const SandboxSpec& spec);
 
   Deadline next_deadline() const;
   void tick();
@@ -119,7 +131,7 @@ class Keeper final : public SessionHost {
   void ask_sessions();
   void do_layer_work();
   Result<std::string> do_request(const proto::LayerRequest& request);
-  Result<std::string> snapshot(const std::string& tag);
+  Result<std::string> snapshot(const proto::LayerRequest& request);
   Result<std::string> restore(const std::string& tag);
   Result<std::string> undo(std::uint32_t count);
   std::string history() const;
@@ -141,7 +153,8 @@ class Keeper final : public SessionHost {
   SandboxSpec spec_;
   std::unique_ptr<Place> place_;
   GuestLink guest_;
-  UniqueFd listener_, lifetime_, signals_, epoll_;
+  UniqueFd listener_, lifetime_, signals_, asker_, epoll_;
+  Begun begun_ = Begun::anew;
   CommandTable commands_;
   proto::GuestHello hello_;
 

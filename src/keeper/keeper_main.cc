@@ -118,13 +118,17 @@ Result<record::Record> take_record(const record::LaunchRequest& request, Sandbox
 Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSpec& spec, UniqueFd lifetime) {
   const Deadline deadline = Deadline::after(120s);
   COVE_TRY(Backend * backend, find_backend(spec.backend));
-  if (spec.checkpoint && spec.backend != "native")
+  if (spec.checkpoint && !has_layers(spec.backend))
     return fail(Errc::unsupported,
                 "--checkpoint: backend " + spec.backend + " cannot seal its files: use --backend native");
   KeeperParts parts;
   SandboxSpec placed = spec;
   COVE_TRY(const std::string home, record::home());
   placed.directory = home + "/sandboxes/" + spec.name;
+  if (!spec.from.empty()) {
+    COVE_TRY(const auto saved, record::find_snapshot(spec.from));
+    placed.memory = saved.memory;
+  }
   // First of all, because it goes on by itself while the rest is done here.
   COVE_TRY(parts.place, backend->start(placed, deadline));
   COVE_TRY(parts.listener, record.listen());
@@ -204,7 +208,10 @@ int keep() {
   std::string notes;
   for (const std::string& note : (*keeper)->notes()) notes += (notes.empty() ? "" : "\n") + note;
   answer(launch.get(), proto::ClientType::done, notes);
-  launch.reset();
+  if (request->spec.owned)
+    launch.reset();
+  else
+    (*keeper)->await_claim(std::move(launch), request->restart ? Keeper::Begun::again : Keeper::Begun::anew);
   request = fail(Errc::internal, "");  // the environment's values are not needed twice
   try {
     const auto ran = (*keeper)->run();

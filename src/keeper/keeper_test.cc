@@ -275,6 +275,32 @@ TEST_F(KeeperTest, AnOwnedSandboxEndsWithItsOwner) {
   EXPECT_FALSE(record_exists());
 }
 
+TEST_F(KeeperTest, ASandboxThatNobodyHasHeardOfEndsAndIsForgotten) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  asker_ = UniqueFd(ends[0]);
+  UniqueFd client(ends[1]);
+  start();
+  client.reset();
+  thread_.join();
+  EXPECT_FALSE(record_exists());
+}
+
+TEST_F(KeeperTest, ASandboxThatSomebodyHasHeardOfStays) {
+  int ends[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+  asker_ = UniqueFd(ends[0]);
+  const UniqueFd held(fcntl(ends[0], F_DUPFD_CLOEXEC, 0));  // as by a child that has not come to its exec
+  {
+    const UniqueFd client(ends[1]);
+    start();
+    ASSERT_EQ(send(client.get(), "", 1, MSG_NOSIGNAL), 1);
+  }
+  auto [client, number] = run(script("x"));
+  exit_with(number, 3);
+  EXPECT_EQ(outcome_of(client).exit_code, 3);
+}
+
 TEST_F(KeeperTest, AnIdleSandboxEndsAndSaysWhy) {
   spec_.idle_timeout_ms = 50;
   start();
@@ -313,8 +339,8 @@ TEST_F(KeeperTest, APersistentSandboxKeepsSessionsAndIdsOverARestart) {
   stopper.send(ClientType::stop, 0, proto::StopRequest{});
   answer_with("X=1");
   stopper.expect(ClientType::done);
-  thread_.join();
   EXPECT_EQ(record::Record::open("box")->info()->life, record::Life::stopped);
+  thread_.join();
 
   start();
   const auto restored = guest->expect(GuestType::restore_session).as<proto::SessionState>();

@@ -1,12 +1,15 @@
 // Files and sessions of a Keeper's sandbox, saved and taken back. Each request waits for the states of all sessions,
 // which the guest tells when no command of theirs is ending, and is then done in one go.
 
+#include <fcntl.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
 #include "base/log.h"
 #include "keeper/keeper.h"
 #include "os/background.h"
+#include "os/remove_tree.h"
 #include "record/json.h"
 
 namespace cove::keeper {
@@ -16,11 +19,18 @@ using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
 constexpr auto kExchange = 10s;
+constexpr auto kExchangeApart = 120s;
 
 // Layers may hold a million files: their removal is nobody's wait.
 void clear_in_background(const std::vector<std::string>& given_up) {
   if (given_up.empty()) return;
   os::run_in_background([&] { [[maybe_unused]] const auto cleared = record::clear_layers(given_up); });
+}
+
+// Of a snapshot that did not come to be.
+void drop_memory(const record::Snapshot& saved) {
+  if (!saved.memory.empty()) [[maybe_unused]]
+    const auto removed = os::remove_tree_at(AT_FDCWD, saved.memory);
 }
 
 }  // namespace
@@ -44,6 +54,10 @@ void Keeper::ask_sessions() {
 
 void Keeper::do_layer_work() {
   for (const LayerWork& work : std::exchange(layer_work_, {})) {
+    if (!reconnect_until_.is_never()) {  // the one before has let go of the channel
+      layer_work_.push_back(work);
+      continue;
+    }
     if (work.client == 0) {
       checkpoint();
       continue;
@@ -57,6 +71,7 @@ void Keeper::do_layer_work() {
       client->second->answer_error(done.error());
   }
   heard_.clear();
+  if (!layer_work_.empty()) ask_sessions();
   os::reap_background();
   if (holding()) return;
   std::vector<ClientSession*> all;
@@ -66,7 +81,8 @@ void Keeper::do_layer_work() {
 
 Result<std::string> Keeper::do_request(const proto::LayerRequest& request) {
   switch (request.verb) {
-    case proto::LayerVerb::snapshot: return snapshot(request.tag);
+    case proto::LayerVerb::snapshot:
+    case proto::LayerVerb::snapshot_memory: return snapshot(request);
     case proto::LayerVerb::restore: return restore(request.tag);
     case proto::LayerVerb::undo: return undo(request.count);
     case proto::LayerVerb::checkpoint: break;
@@ -88,8 +104,11 @@ Result<std::string> Keeper::do_request(const proto::LayerRequest& request) {
 Result<bool> Keeper::seal() {
   if (!place_->has_changes()) return false;
   const std::string id = record::new_layer_id();
-  COVE_CHECK(record_.add_layer(id));
-  auto sealed = place_->seal(id, Deadline::after(kExchange));
+  const bool apart = place_->seals_apart();
+  if (apart) COVE_CHECK(leave());
+  const auto named = record_.add_layer(id);
+  auto sealed = named ? place_->seal(id, Deadline::after(apart ? kExchangeApart : kExchange)) : fail(named.error());
+  if (apart) COVE_CHECK(come_back());
   if (!sealed && sealed.error().code == Errc::internal) {
     begin_end({sealed.error().message, false, false}, 0);
     return sealed;
@@ -139,11 +158,12 @@ Result<void> Keeper::go_back(std::vector<std::string> layers, const record::Sess
   return {};
 }
 
-Result<std::string> Keeper::snapshot(const std::string& tag) {
+Result<std::string> Keeper::snapshot(const proto::LayerRequest& request) {
+  const std::string& tag = request.tag;
+  const bool with_memory = request.verb == proto::LayerVerb::snapshot_memory;
   COVE_CHECK(record::check_tag(tag));
   if (record::find_snapshot(tag))
     return fail(Errc::conflict, "there is a snapshot " + tag + "; 'cove snapshot rm " + tag + "' frees the name");
-  COVE_CHECK(seal());
   record::Snapshot saved{.tag = tag,
                          .sandbox = record_.name(),
                          .backend = spec_.backend,
@@ -151,17 +171,25 @@ Result<std::string> Keeper::snapshot(const std::string& tag) {
                          .cwd = spec_.cwd,
                          .user = spec_.user,
                          .image_layers = spec_.image_layers,
-                         .layers = spec_.layers,
                          .created_unix = std::time(nullptr),
                          .sessions = heard_};
+  if (auto done = with_memory ? save_memory(saved) : seal().map([](bool) {}); !done) {
+    drop_memory(saved);
+    return fail(std::move(done).error());
+  }
+  saved.layers = spec_.layers;
   for (const auto& [key, value] : spec_.env) {
     const auto& forwarded = spec_.env_names_forwarded;
     if (std::find(forwarded.begin(), forwarded.end(), key) == forwarded.end()) saved.env.emplace_back(key, value);
   }
-  COVE_CHECK(record::save_snapshot(saved));
+  if (auto kept = record::save_snapshot(saved); !kept) {
+    drop_memory(saved);
+    return fail(std::move(kept).error());
+  }
   return json_text(Json{{"tag", tag},
                         {"sandbox", record_.name()},
                         {"layers", spec_.layers.size()},
+                        {"memory", with_memory},
                         {"commands_running", commands_.unfinished()}});
 }
 
@@ -172,7 +200,10 @@ Result<std::string> Keeper::restore(const std::string& tag) {
                                     (saved.image.empty() ? "host" : saved.image) + "): 'cove create --from " + tag +
                                     "' makes a sandbox of it");
   }
-  COVE_CHECK(go_back(saved.layers, saved.sessions));
+  if (saved.memory.empty())
+    COVE_CHECK(go_back(saved.layers, saved.sessions));
+  else
+    COVE_CHECK(change_place(saved));
   COVE_CHECK(history_.cut(0));
   return json_text(Json{{"tag", tag}, {"sandbox", record_.name()}});
 }

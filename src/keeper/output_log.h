@@ -39,6 +39,12 @@ class OutputLog {
   OutputLog(OutputLog&&) = default;
   ~OutputLog();
 
+  // Before anything is appended: so much was written that is not here.
+  void begin_at(std::uint64_t offset) {
+    end_ = offset;
+    gap_ = offset > 0;
+  }
+
   // `keep_from`: memory keeps everything from this offset on, whatever the limits say (a live reader has not read it).
   void append(proto::Stream stream, std::string_view bytes, std::uint64_t keep_from);
 

@@ -39,7 +39,14 @@ class ListeningPlace final : public Place {
   std::chrono::milliseconds reconnect_within() const override { return within_; }
   int gone_fd() const override { return guest_.pidfd(); }
   Ended ended() override { return {"the guest " + guest_.poll()->text()}; }
+  // From here on the guest is somebody else's.
+  Result<void> save_memory(const std::string&, Deadline) override {
+    refusals = 1'000'000;
+    spared = true;
+    return {};
+  }
   Result<void> destroy(Deadline deadline) override {
+    if (spared) return {};
     COVE_CHECK(guest_.signal(SIGKILL));
     COVE_CHECK(guest_.wait(deadline));
     return {};
@@ -52,6 +59,7 @@ class ListeningPlace final : public Place {
   }
   void kill_guest() { kill(guest_.pid(), SIGKILL); }
   std::atomic<int> connections = 0, refusals = 0;
+  std::atomic<bool> spared = false;
 
  private:
   Channel keep(const UniqueFd& socket) {
@@ -202,6 +210,76 @@ TEST_F(KeeperReconnect, AGuestThatStaysOutOfReachIsLostInTime) {
   EXPECT_EQ(outcome.ending, Ending::lost);
   EXPECT_NE(outcome.detail.find("could not be opened again in 300 ms: the test says no"), std::string::npos)
       << outcome.detail;
+  thread_.join();
+}
+
+// Where a saved one goes on: here it is the guest itself that has changed hands.
+class ContinuedPlace final : public Place {
+ public:
+  explicit ContinuedPlace(std::string path) : path_(std::move(path)) {}
+  Result<Channel> connect(Deadline) override {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path_.copy(address.sun_path, sizeof(address.sun_path) - 1);
+    UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof(address)) < 0)
+      return fail_errno("connect");
+    return Channel{UniqueFd(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0)), std::move(socket)};
+  }
+  std::chrono::milliseconds reconnect_within() const override { return 10s; }
+  int gone_fd() const override { return -1; }
+  Ended ended() override { return {"it ended"}; }
+  Result<void> destroy(Deadline) override { return {}; }
+
+ private:
+  std::string path_;
+};
+
+TEST_F(KeeperReconnect, AnotherKeeperGoesOnWithWhatWasSaved) {
+  begin(20s);
+  const std::string mark = home_ / "mark";
+  proto::Run request = script("echo before; until [ -e " + mark + " ]; do sleep 0.01; done; echo after; exit 3");
+  request.id = "counter";
+  request.timeout_ms = 600'000;
+  Peer client = begin_command(request);
+  client.expect(ClientType::output);
+  Peer other = begin_command(script("cd /usr; x=5"));
+  outcome_of(other);
+  other.send(ClientType::layers, 0, proto::LayerRequest{.verb = proto::LayerVerb::snapshot_memory, .tag = "saved"});
+  other.expect(ClientType::json);
+
+  spec_.name = "copy";
+  spec_.from = "saved";
+  auto record = record::Record::create(spec_);
+  ASSERT_TRUE(record) << record.error().message;
+  KeeperParts parts;
+  parts.listener = *record->listen();
+  parts.record = std::move(*record);
+  parts.spec = spec_;
+  parts.place = std::make_unique<ContinuedPlace>(home_ / "guest");
+  parts.channel = *parts.place->connect(Deadline::after(10s));
+  std::thread second([parts = std::move(parts)]() mutable {
+    Keeper keeper(std::move(parts));
+    const auto greeted = keeper.greet(Deadline::after(10s));
+    EXPECT_TRUE(greeted) << greeted.error().message;
+    const auto ran = keeper.run();
+    EXPECT_TRUE(ran) << ran.error().message;
+  });
+  proto::Outcome outcome;
+  Peer third = begin_command(script("echo $PWD $x"));
+  EXPECT_EQ(follow(third, outcome, [](std::size_t) {}), "/usr 5\n");
+  ASSERT_TRUE(UniqueFd(creat(mark.c_str(), 0600)));
+  Peer fourth = connect();
+  fourth.send(ClientType::attach, 0, proto::Attach{.id = "counter"});
+  fourth.expect(ClientType::started);
+  EXPECT_EQ(follow(fourth, outcome, [](std::size_t) {}), "after\n");
+  EXPECT_EQ(outcome.exit_code, 3);
+  EXPECT_EQ(outcome.output_bytes, 13U);
+  Peer last = connect();
+  last.send(ClientType::stop, 0, proto::StopRequest{.remove = true, .grace_ms = 100});
+  last.expect(ClientType::done);
+  second.join();
+  place_->kill_guest();
   thread_.join();
 }
 

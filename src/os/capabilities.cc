@@ -7,16 +7,16 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdint>
 
 namespace cove::os {
 
 bool bound_capabilities(std::span<const int> kept) {
-  for (int capability = 0; prctl(PR_CAPBSET_READ, capability) >= 0; ++capability) {
+  for (int capability = 0;; ++capability) {
     if (std::find(kept.begin(), kept.end(), capability) != kept.end()) continue;
-    if (prctl(PR_CAPBSET_DROP, capability) < 0) return false;
+    if (prctl(PR_CAPBSET_DROP, capability) < 0) return errno == EINVAL;  // the kernel knows no more
   }
-  return true;
 }
 
 bool set_capabilities(std::span<const int> kept) {

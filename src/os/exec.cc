@@ -198,6 +198,10 @@ void PreparedExec::run(int error_fd) const {
   }
   if (!entered) return give_up();
   if (spec_.umask >= 0) ::umask(static_cast<mode_t>(spec_.umask));
+  if (spec_.most_processes != RLIM_INFINITY) {  // only ever lowered, so it cannot fail
+    const rlimit most{spec_.most_processes, spec_.most_processes};
+    setrlimit(RLIMIT_NPROC, &most);
+  }
   if (spec_.signals_are_clean)
     unblock_signals();
   else

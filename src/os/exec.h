@@ -2,6 +2,7 @@
 
 // From fork to exec: an ordered list of steps that a new child walks without allocating. On failure it names the step.
 
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include <string>
@@ -31,7 +32,8 @@ struct ExecSpec {
   bool signals_are_clean = false;     // the caller ignores none (handlers do not survive exec), so none must be reset
   int cgroup_procs = -1;              // the cgroup.procs to enter, lent
   int umask = -1;                     // -1 keeps
-  int parent_death_signal = 0;        // sent to it when the *thread* that started it ends, however that happens
+  rlim_t most_processes = RLIM_INFINITY;  // RLIMIT_NPROC, soft and hard; RLIM_INFINITY keeps
+  int parent_death_signal = 0;            // sent to it when the *thread* that started it ends, however that happens
   bool switch_user = false;
   uid_t uid = 0;
   gid_t gid = 0;

@@ -173,8 +173,9 @@ enum class LayerVerb : std::uint8_t {
   checkpoint,  // from now on each command that changes files gets a layer of its own; `count` 0: no longer
   pause,       // nothing of it runs until `resume`
   resume,
+  snapshot_memory,  // saved as `tag`, with all that runs
 };
-constexpr LayerVerb last(LayerVerb) { return LayerVerb::resume; }
+constexpr LayerVerb last(LayerVerb) { return LayerVerb::snapshot_memory; }
 
 struct LayerRequest {
   LayerVerb verb = LayerVerb::history;

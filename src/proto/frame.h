@@ -60,6 +60,8 @@ class MessageReader {
   }
   // Nothing but what was handed out already: it can be thrown away without loss.
   bool empty() const { return in_.size() == pending_ && partials_.empty(); }
+  // Nothing counts as taken that was not handed out: another reader could go on at consumed().
+  bool whole() const { return partials_.empty(); }
 
  private:
   Result<std::optional<Message>> take(std::uint8_t type, std::uint8_t flags, std::uint32_t id,

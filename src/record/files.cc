@@ -44,6 +44,12 @@ Result<std::string> read_file_at(int directory, const std::string& name) {
   return bytes;
 }
 
+Result<void> write_new_file_at(int directory, const std::string& name, std::string_view bytes) {
+  const UniqueFd fd(openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return fail_errno("create " + name);
+  return write_all(fd.get(), bytes, name);
+}
+
 Result<void> write_file_at(int directory, const std::string& name, std::string_view bytes) {
   const std::string aside = "." + name + ".new";
   const UniqueFd fd(openat(directory, aside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 
+#include "base/hash.h"
 #include "os/accounts.h"
 #include "os/spread.h"
 #include "record/files.h"
@@ -83,6 +84,22 @@ Result<void> check_name(const std::string& name) {
   return fail(Errc::invalid, "'" + name +
                                  "' cannot name a sandbox: use a-z, 0-9, '_', '.', '-', at most 63 of them, "
                                  "beginning with a letter or digit");
+}
+
+std::string name_for(const std::string& text) {
+  if (check_name(text)) return text;
+  constexpr std::size_t kKept = 40;
+  std::string kept;
+  for (const char c : text.substr(0, kKept)) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    const bool plain = upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
+    if (plain)
+      kept += upper ? static_cast<char>(c - 'A' + 'a') : c;
+    else if (!kept.empty() && kept.back() != '-')
+      kept += '-';
+  }
+  if (!kept.empty() && kept.back() != '-') kept += '-';
+  return kept + hash_text(text);
 }
 
 std::string make_name() {

@@ -114,6 +114,7 @@ std::string spec_to_json(const StoredSpec& stored) {
                         {"max_duration_ms", spec.max_duration_ms},
                         {"log_cap_bytes", spec.log_cap_bytes},
                         {"persistent", spec.persistent},
+                        {"sys", spec.sys},
                         {"login", spec.login},
                         {"owned", spec.owned}}) +
          "\n";
@@ -152,6 +153,7 @@ Result<StoredSpec> spec_from_json(std::string_view text) {
   spec.max_duration_ms = get<std::uint64_t>(json, "max_duration_ms", 0);
   spec.log_cap_bytes = get<std::uint64_t>(json, "log_cap_bytes", spec.log_cap_bytes);
   spec.persistent = get(json, "persistent", false);
+  spec.sys = get(json, "sys", false);
   spec.login = get(json, "login", true);
   spec.owned = get(json, "owned", false);
   return stored;

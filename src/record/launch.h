@@ -4,7 +4,8 @@
 //
 //   3  a socket: the client writes one message (type 0, the encoded LaunchRequest), the keeper answers with one
 //      ClientType::done (with what there is to know about it, as text) when the sandbox is ready, or ClientType::error;
-//      then both close it
+//      then both close it. Who asked for a sandbox without an owner answers `done` with a byte first: one that nobody
+//      has heard of, because its client was interrupted, is ended again
 //   4  the lifetime pipe's read end, of an owned sandbox: end of file means that the owner is gone
 
 #include "backend/spec.h"

@@ -130,8 +130,8 @@ Result<Record> Record::create(const SandboxSpec& spec) {
   record.lock_ = UniqueFd(openat(record.directory(), "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
   if (!record.lock_ || flock(record.lock_.get(), LOCK_EX | LOCK_NB) < 0) return give_up(errno_error(errno, "lock it"));
   write_pid(record.lock_.get());
-  if (auto written = write_file_at(record.directory(), "spec.json",
-                                   spec_to_json({.spec = spec, .created_unix = std::time(nullptr)}));
+  if (auto written = write_new_file_at(record.directory(), "spec.json",
+                                       spec_to_json({.spec = spec, .created_unix = std::time(nullptr)}));
       !written) {
     return give_up(std::move(written).error());
   }
@@ -299,6 +299,8 @@ Result<std::vector<proto::Outcome>> Record::journal() const {
   }
   return all;
 }
+
+void Record::release() { lock_.reset(); }
 
 Result<void> Record::remove() {
   if (!lock_) {

@@ -11,6 +11,7 @@
 //   logs/N       output of command number N that did not fit in memory
 //   history      persistent sandboxes with checkpoints: what can be undone; it has commands' beginnings (history.h)
 //   proof.json   what --prove has found
+//   disk         persistent native sandboxes with --disk: the file system that holds their changes
 //   sessions/    persistent sandboxes: what each session needs to live on
 //
 // A record whose lock is free is dead. Dead records of owned sandboxes are cleared by the next one who looks.
@@ -31,6 +32,8 @@ Result<std::string> home();
 
 // [a-z0-9][a-z0-9_.-]*, at most 63 bytes.
 Result<void> check_name(const std::string& name);
+// One for any text: the text itself where it is a name, otherwise what can be kept of it and a hash.
+std::string name_for(const std::string& text);
 // "calm-otter-3f": free at the moment of asking.
 std::string make_name();
 
@@ -79,6 +82,9 @@ class Record {
   // What --prove has found, as JSON.
   Result<void> save_proof(const std::string& json) const;
   Result<std::string> proof() const;  // not_found: nobody has asked for one
+
+  // Of a keeper that has settled how it ended: from here on others see that, and may start the sandbox again.
+  void release();
 
   // Removes the directory and everything in it. Only for the one who holds the lock, or of a dead record.
   Result<void> remove();

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <set>
 
 #include <cstdlib>
 #include <filesystem>
@@ -138,6 +140,19 @@ TEST_F(RecordTest, NamesAreChecked) {
   for (const char* bad : {"", "A", "a b", "../a", ".a", "-a", "a/b"}) EXPECT_FALSE(check_name(bad)) << bad;
   EXPECT_FALSE(check_name(std::string(64, 'a')));
   for (int i = 0; i < 100; ++i) EXPECT_TRUE(check_name(make_name()));
+}
+
+TEST_F(RecordTest, AnyTextHasANameOfItsOwn) {
+  EXPECT_EQ(name_for("plain-1"), "plain-1");
+  EXPECT_TRUE(name_for("Task/ü 1").starts_with("task-1-"));
+  const std::vector<std::string> odd{"", "..", "A", "a/b", "a b", "-x", std::string(500, 'x'), std::string(501, 'x'),
+                                     "ä"};
+  std::set<std::string> names;
+  for (const std::string& text : odd) {
+    EXPECT_TRUE(check_name(name_for(text))) << text << " is " << name_for(text);
+    names.insert(name_for(text));
+  }
+  EXPECT_EQ(names.size(), odd.size());
 }
 
 TEST_F(RecordTest, ASocketBelowAVeryLongPathWorks) {

@@ -46,17 +46,25 @@ Result<UniqueFd> open_folder(const char* name) {
   return open_private_directory(AT_FDCWD, folder, folder);
 }
 
+// As what the place was made; the values of its variables are in its memory, not here.
+std::string place_json(SandboxSpec spec) {
+  spec.env.clear();
+  return spec_to_json({.spec = std::move(spec), .created_unix = 0, .writing = 0});
+}
+
 std::string to_json(const Snapshot& snapshot) {
-  return json_text({{"version", 1},
-                    {"tag", snapshot.tag},
-                    {"sandbox", snapshot.sandbox},
-                    {"backend", snapshot.backend},
-                    {"image", snapshot.image},
-                    {"cwd", snapshot.cwd},
-                    {"user", snapshot.user},
-                    {"image_layers", snapshot.image_layers},
-                    {"layers", snapshot.layers},
-                    {"created", snapshot.created_unix}});
+  Json json{{"version", 1},
+            {"tag", snapshot.tag},
+            {"sandbox", snapshot.sandbox},
+            {"backend", snapshot.backend},
+            {"image", snapshot.image},
+            {"cwd", snapshot.cwd},
+            {"user", snapshot.user},
+            {"image_layers", snapshot.image_layers},
+            {"layers", snapshot.layers},
+            {"created", snapshot.created_unix}};
+  if (!snapshot.memory.empty()) json["place"] = place_json(snapshot.place);
+  return json_text(json);
 }
 
 Result<Snapshot> from_json(const std::string& tag, const std::string& text) {
@@ -85,6 +93,11 @@ Result<Snapshot> from_json(const std::string& tag, const std::string& text) {
     if (!layer.is_string() || !check_name(layer.get<std::string>())) return damaged();
     snapshot.layers.push_back(layer.get<std::string>());
   }
+  if (const std::string place = word("place"); !place.empty()) {
+    const auto stored = spec_from_json(place);
+    if (!stored) return damaged();
+    snapshot.place = stored->spec;
+  }
   return snapshot;
 }
 
@@ -101,6 +114,11 @@ Result<Snapshot> read_snapshot(int folder, const std::string& tag) {
   COVE_TRY(const UniqueFd directory, open_private_directory(folder, tag, "snapshot " + tag));
   COVE_TRY(const std::string text, read_file_at(directory.get(), "snapshot.json"));
   COVE_TRY(Snapshot snapshot, from_json(tag, text));
+  if (faccessat(directory.get(), "memory", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    COVE_TRY(const std::string path, home());
+    snapshot.memory = path + "/snapshots/" + tag + "/memory";
+    COVE_TRY(snapshot.running, read_file_at(directory.get(), "running"));
+  }
   const auto bytes = read_file_at(directory.get(), "sessions");
   if (!bytes) return snapshot;
   COVE_CHECK(decode_state(*bytes, snapshot));
@@ -218,9 +236,39 @@ Result<void> save_snapshot(const Snapshot& snapshot) {
     return give_up(std::move(written).error());
   if (auto written = write_file_at(directory->get(), "sessions", encode_state(snapshot)); !written)
     return give_up(std::move(written).error());
+  if (!snapshot.memory.empty()) {
+    if (auto written = write_file_at(directory->get(), "running", snapshot.running); !written)
+      return give_up(std::move(written).error());
+    if (renameat(AT_FDCWD, snapshot.memory.c_str(), directory->get(), "memory") < 0)
+      return give_up(errno_error(errno, "take " + snapshot.memory));
+  }
   if (renameat(folder.get(), aside.c_str(), folder.get(), snapshot.tag.c_str()) == 0) return {};
   if (errno != EEXIST && errno != ENOTEMPTY) return give_up(errno_error(errno, "name it"));
   return give_up({Errc::conflict, "there is one of that name; 'cove snapshot rm " + snapshot.tag + "' frees it"});
+}
+
+Result<std::string> make_memory_directory() {
+  COVE_TRY(const UniqueFd folder, open_folder("snapshots"));
+  COVE_TRY(const std::string path, home());
+  const std::string name = ".new-memory-" + hex(8);
+  if (mkdirat(folder.get(), name.c_str(), 0700) < 0) return fail_errno("make a directory for the memory");
+  return path + "/snapshots/" + name;
+}
+
+Result<void> check_place(const SandboxSpec& wanted, const Snapshot& snapshot) {
+  const SandboxSpec& was = snapshot.place;
+  const auto refuse = [&](const char* option) {
+    return fail(Errc::invalid, "snapshot " + snapshot.tag + " goes on in the place that it was taken of: leave " +
+                                   option + " out, or give the same");
+  };
+  if (!wanted.net.empty() && wanted.net != was.net) return refuse("--net");
+  if (!wanted.volumes.empty() && wanted.volumes != was.volumes) return refuse("--volume");
+  if (wanted.cpus != 0 && wanted.cpus != was.cpus) return refuse("--cpus");
+  if (wanted.memory_bytes != 0 && wanted.memory_bytes != was.memory_bytes) return refuse("--memory");
+  if (wanted.disk_bytes != 0 && wanted.disk_bytes != was.disk_bytes) return refuse("--disk");
+  if (wanted.pids != 0 && wanted.pids != was.pids) return refuse("--pids");
+  if (!wanted.user.empty() && wanted.user != was.user) return refuse("--user");
+  return {};
 }
 
 Result<Snapshot> find_snapshot(const std::string& tag) {

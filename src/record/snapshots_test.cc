@@ -76,6 +76,41 @@ TEST_F(SnapshotsTest, WhatWasSavedIsFound) {
   EXPECT_EQ(found->cwd, "/w");
 }
 
+TEST_F(SnapshotsTest, MemoryBecomesPartOfItAndGoesWithIt) {
+  const auto directory = make_memory_directory();
+  ASSERT_TRUE(directory) << directory.error().message;
+  std::ofstream(*directory + "/image") << "bytes";
+  Snapshot with = snapshot("a");
+  with.memory = *directory;
+  with.running = std::string("r\0n", 3);
+  with.place.net = "host";
+  with.place.env = {{"SECRET", "value"}};
+  with.place.persistent = true;
+  ASSERT_TRUE(save_snapshot(with));
+  const auto found = find_snapshot("a");
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_TRUE(fs::exists(found->memory + "/image"));
+  EXPECT_FALSE(fs::exists(*directory));
+  EXPECT_EQ(found->running, with.running);
+  EXPECT_EQ(found->place.net, "host");
+  EXPECT_TRUE(found->place.env.empty()) << "values are in the memory, not beside it";
+  ASSERT_TRUE(remove_snapshot("a"));
+  EXPECT_EQ(in("snapshots"), std::set<std::string>{});
+}
+
+TEST_F(SnapshotsTest, WhatRunsGoesOnOnlyBehindTheWallsThatItKnows) {
+  Snapshot with = snapshot("a");
+  with.place.net = "host";
+  with.place.memory_bytes = 1 << 20;
+  EXPECT_TRUE(check_place({}, with));
+  EXPECT_TRUE(check_place({.net = "host", .memory_bytes = 1 << 20}, with));
+  const auto refused = check_place({.net = "none"}, with);
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("leave --net out"), std::string::npos) << refused.error().message;
+  EXPECT_FALSE(check_place({.volumes = {"/a:/b"}}, with));
+  EXPECT_FALSE(check_place({.memory_bytes = 2 << 20}, with));
+}
+
 TEST_F(SnapshotsTest, ATakenTagIsAConflictAndLeavesNothingAside) {
   ASSERT_TRUE(save_snapshot(snapshot("t")));
   const auto again = save_snapshot(snapshot("t", {"other"}));

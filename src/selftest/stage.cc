@@ -49,6 +49,7 @@ SandboxSpec Stage::spec() const {
   spec.image = base_.image;
   spec.engine = base_.engine;
   spec.runtime = base_.runtime;
+  spec.sys = base_.sys;
   spec.owned = true;
   spec.login = false;
   if (spec.backend == "local") spec.cwd = bait_.work();

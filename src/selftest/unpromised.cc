@@ -53,6 +53,16 @@ constexpr std::array<Exception, 7> kEngine{{
     {"overwrite_first_process", "the engine's init is mounted read-only, which is not seen while it runs"},
 }};
 
+// Podman's filter is made for containers in which others are made.
+constexpr std::array<Exception, 6> kPodman{{
+    {"keyctl", kFilter},
+    {"int80_bypass", kFilter},
+    {"unshare_user", kFilter},
+    {"clone_newuser", kFilter},
+    {"clone3_newuser", kFilter},
+    {"remount", kFilter},
+}};
+
 constexpr std::string_view kGvisors = "it is gVisor's own, and what it reaches is inside";
 
 constexpr std::array<Exception, 13> kGvisor{{
@@ -71,6 +81,12 @@ constexpr std::array<Exception, 13> kGvisor{{
     {"escape_oom_killer", "the kernel that ends processes sees gVisor, not the processes inside"},
 }};
 
+constexpr std::array<Exception, 3> kApptainer{{
+    {"shared_cgroup_namespace", "apptainer makes none"},
+    {"write_any_sysctl", "apptainer's /proc has those of its own pid namespace, which are nobody else's"},
+    {"read_keys", "apptainer's /proc tells how many keys this user has"},
+}};
+
 template <std::size_t N>
 std::string_view find(const std::array<Exception, N>& all, std::string_view attempt) {
   const auto found =
@@ -82,6 +98,8 @@ std::string_view find(const std::array<Exception, N>& all, std::string_view atte
 
 std::string_view unpromised(std::string_view backend, std::string_view attempt) {
   if (backend == "landlock") return find(kLandlock, attempt);
+  if (backend == "podman" && !find(kPodman, attempt).empty()) return find(kPodman, attempt);
+  if (backend == "apptainer") return find(kApptainer, attempt);
   if (backend == "gvisor") return find(kGvisor, attempt);
   return has_engine(backend) ? find(kEngine, attempt) : "";
 }

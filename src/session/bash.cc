@@ -283,7 +283,8 @@ class Bash : public Dialect {
  private:
   const std::vector<std::string> argv_{"bash", "--noprofile", "--norc", "-c", make_program()};
   const std::string exit_trap_ = "trap -- " + quote(trap_action()) + " EXIT\n";  // as `trap -p` shows it
-  const std::string trap_ = "\\builtin " + exit_trap_;
+  // To show a trap bash asks for the disposition of every signal, once: before the command, not after it.
+  const std::string trap_ = "\\builtin " + exit_trap_ + "\\builtin trap -p EXIT\n";
 };
 
 }  // namespace

@@ -96,6 +96,16 @@ std::string why_orphans_are_lost() {
   return why;
 }
 
+std::string why_processes_are_slow() {
+  static const std::string why = []() -> std::string {
+    if (!has_own_kernel()) return "";
+    const Ran ran = run(shared_sandbox(), {.script = "for i in {1..20}; do /bin/true; done", .session = "looker"});
+    const auto each = std::chrono::duration_cast<std::chrono::milliseconds>(ran.took) / 20;
+    return each < 3ms ? "" : "the kernel inside takes " + std::to_string(each.count()) + " ms to start a program";
+  }();
+  return why;
+}
+
 std::string why_no_ls() {
   static const std::string why = []() -> std::string {
     if (!has_own_kernel()) return "";

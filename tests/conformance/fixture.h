@@ -45,9 +45,10 @@ Sandbox& shared_sandbox();
 void drop_shared_sandbox();
 
 // What some places cannot do, found out once by trying; "": it can.
-std::string why_not_seen_by_host();  // the processes inside are none of this kernel's
-std::string why_orphans_are_lost();  // the kernel inside has no subreapers: an orphan is no command's any more
-std::string why_no_ls();             // the kernel inside refuses what today's coreutils ask of it
+std::string why_not_seen_by_host();    // the processes inside are none of this kernel's
+std::string why_orphans_are_lost();    // the kernel inside has no subreapers: an orphan is no command's any more
+std::string why_processes_are_slow();  // the kernel inside takes longer to start a program than a command may take
+std::string why_no_ls();               // the kernel inside refuses what today's coreutils ask of it
 
 // The shell's word for a string.
 std::string quoted(const std::string& text);

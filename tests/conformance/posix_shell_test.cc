@@ -107,7 +107,7 @@ TEST_P(PosixShell, Case024_ValuesWithNewlinesAreNeverExecuted) {
 TEST_P(PosixShell, Case028_ABrokenPathIsKeptAndCanBeRepaired) {
   EXPECT_RAN(sh("export PATH=/nonexistent"), 0, "");
   EXPECT_RAN(sh("echo $PATH"), 0, "/nonexistent\n");
-  EXPECT_RAN(sh("export PATH=/usr/bin:/bin; ls -d /"), 0, "/\n");
+  EXPECT_RAN(sh("export PATH=/usr/bin:/bin; dirname /a/b"), 0, "/a\n");
 }
 
 TEST_P(PosixShell, Case030_TheUmaskStays) {

@@ -12,7 +12,7 @@ namespace {
 class Rootless : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (backend_name() != "podman") GTEST_SKIP() << "needs podman";
+    if (backend_name() != "podman") GTEST_SKIP() << "belongs to podman: a rootless dockerd is another daemon";
     if (geteuid() != 0) GTEST_SKIP() << "needs root to be somebody else";
     char folder[] = "/tmp/cove-rootless-XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
@@ -21,7 +21,8 @@ class Rootless : public ::testing::Test {
   }
   void TearDown() override {
     if (folder_.empty()) return;
-    as_user("podman unshare rm -rf " + folder_ + "/home/.local; podman system migrate");  // ends what held its namespace
+    as_user("podman unshare rm -rf " + folder_ +
+            "/home/.local; podman system migrate");  // ends what held its namespace
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
   }

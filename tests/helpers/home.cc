@@ -96,6 +96,7 @@ void become_test_user() {
     std::abort();
   }
   if (named) setenv("HOME", programs.c_str(), 1);
+  setenv("XDG_RUNTIME_DIR", programs.c_str(), 1);  // without one, podman leaves a directory in /tmp when it is asked
   static const struct Programs {
     std::string path;
     ~Programs() {

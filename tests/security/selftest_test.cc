@@ -314,6 +314,20 @@ TEST(MicrovmSelftest, HoldsEverything) {
   EXPECT_EQ(done.code, 0) << done.err;
 }
 
+TEST(Selftest, HoldsWithASysThatWasAskedFor) {
+  Backend* native = find_backend("native").value();
+  if (const Probe probe = native->probe(Deadline::after(10s)); !probe.usable) GTEST_SKIP() << probe.why_not;
+  const Done done =
+      run_cove({"selftest", "--backend", "native", "--sys", "--json", "--group", "escape by /proc"}, own_places());
+  const json report = json::parse(done.out, nullptr, false);
+  ASSERT_TRUE(report.is_object()) << done.out << done.err;
+  const auto results = results_of(report);
+  EXPECT_GE(results.size(), 20U);
+  for (const auto& [name, result] : results) EXPECT_NE(result, "broken") << name;
+  EXPECT_EQ(results.at("write_sysfs"), "held");
+  EXPECT_EQ(done.code, 0) << done.err;
+}
+
 }  // namespace
 }  // namespace cove
 

@@ -5,10 +5,10 @@
 // `exec`, whose standard input and output are the channel.
 //
 // Guarantees: of the host's files only the image, the guest and the listed mounts are visible; namespaces of its own
-// for mounts, processes, IPC and, with net=none, the network; no privileges; inside, one is who one is outside. A limit
-// is enforced or refused. kill -9 of the keeper ends the commands, and the instance with them where apptainer (not
-// singularity) runs it; what is left is found by 'cove gc'. Not guaranteed: a filter of system calls (the installation
-// has none by default); a wall against root: root is refused.
+// for mounts, processes, IPC, the host's name and, with net=none, the network; no privileges; the native sandbox's
+// filter of system calls, which the guest puts up; inside, one is who one is outside. A limit is enforced or refused.
+// kill -9 of the keeper ends the commands, and the instance with them where apptainer (not singularity) runs it; what
+// is left is found by 'cove gc'. Not guaranteed: a wall against faults of the kernel; anything to root, who is refused.
 
 #include "backend/backend.h"
 

@@ -36,7 +36,7 @@ Result<Version> read_version(const std::string& said) {
 }
 
 std::vector<std::string> start_line(const InstanceSpec& spec) {
-  std::vector<std::string> line{"instance", "start", "--containall", "--no-home", "--cleanenv", "--no-privs"};
+  std::vector<std::string> line{"instance", "start", "--containall", "--no-home", "--cleanenv", "--no-privs", "--uts"};
   if (spec.overlay.empty())
     line.emplace_back("--writable-tmpfs");
   else
@@ -58,7 +58,7 @@ std::vector<std::string> start_line(const InstanceSpec& spec) {
 
 std::vector<std::string> exec_line(const std::string& name) {
   return {"exec",       "--cleanenv", "--no-privs", "--pwd", "/workspace", "instance://" + name,
-          kGuestInside, "--stdio",    "--last"};
+          kGuestInside, "--stdio",    "--alone"};
 }
 
 std::vector<std::string> stop_line(const std::string& name) { return {"instance", "stop", "--force", name}; }

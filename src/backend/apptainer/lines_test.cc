@@ -10,69 +10,44 @@
 namespace cove::apptainer {
 namespace {
 
-using Line = std::vector<std::string>;
+std::string text(const std::vector<std::string>& line) {
+  std::string all;
+  for (const std::string& word : line) all += (all.empty() ? "" : " ") + word;
+  return all;
+}
 
 TEST(ApptainerLines, AnInstanceThatKeepsNothing) {
-  EXPECT_EQ(start_line({.name = "cove-1", .image = "/i/debian.sif", .guest = "/lib/cove-guest", .work = "/s/1/work"}),
-            (Line{"instance",
-                  "start",
-                  "--containall",
-                  "--no-home",
-                  "--cleanenv",
-                  "--no-privs",
-                  "--writable-tmpfs",
-                  "--no-mount",
-                  "sys",
-                  "--workdir",
-                  "/s/1/work",
-                  "--net",
-                  "--network",
-                  "none",
-                  "--bind",
-                  "/lib/cove-guest:/.cove-guest:ro",
-                  "--bind",
-                  "/lib/cove-guest:/.singularity.d/startscript:ro",
-                  "/i/debian.sif",
-                  "cove-1",
-                  "--nothing"}));
+  InstanceSpec spec{.name = "cove-1", .image = "/i/debian.sif", .guest = "/lib/cove-guest", .work = "/s/1/work"};
+  EXPECT_EQ(text(start_line(spec)),
+            "instance start --containall --no-home --cleanenv --no-privs --uts --writable-tmpfs --no-mount sys "
+            "--workdir /s/1/work --net --network none --bind /lib/cove-guest:/.cove-guest:ro "
+            "--bind /lib/cove-guest:/.singularity.d/startscript:ro /i/debian.sif cove-1 --nothing");
+  spec.unpacked = true;
+  EXPECT_NE(text(start_line(spec)).find(" --unsquash --net "), std::string::npos);
 }
 
 TEST(ApptainerLines, APersistentInstanceWithVolumesAndLimits) {
-  EXPECT_EQ(start_line({.name = "cove-1",
-                        .image = "/images/root",
-                        .guest = "/g",
-                        .overlay = "/s/overlay",
-                        .work = "/s/work",
-                        .binds = {"/s/workspace:/workspace", "/data:/data:ro"},
-                        .network = "host",
-                        .cpus = 1.5,
-                        .memory_bytes = 536870912,
-                        .pids = 256}),
-            (Line{"instance",     "start",
-                  "--containall", "--no-home",
-                  "--cleanenv",   "--no-privs",
-                  "--overlay",    "/s/overlay",
-                  "--no-mount",   "sys",
-                  "--workdir",    "/s/work",
-                  "--bind",       "/g:/.cove-guest:ro",
-                  "--bind",       "/g:/.singularity.d/startscript:ro",
-                  "--bind",       "/s/workspace:/workspace",
-                  "--bind",       "/data:/data:ro",
-                  "--cpus",       "1.5",
-                  "--memory",     "536870912",
-                  "--pids-limit", "256",
-                  "/images/root", "cove-1",
-                  "--nothing"}));
+  EXPECT_EQ(text(start_line({.name = "cove-1",
+                             .image = "/images/root",
+                             .guest = "/g",
+                             .overlay = "/s/overlay",
+                             .work = "/s/work",
+                             .binds = {"/s/workspace:/workspace", "/data:/data:ro"},
+                             .network = "host",
+                             .cpus = 1.5,
+                             .memory_bytes = 536870912,
+                             .pids = 256})),
+            "instance start --containall --no-home --cleanenv --no-privs --uts --overlay /s/overlay --no-mount sys "
+            "--workdir /s/work --bind /g:/.cove-guest:ro --bind /g:/.singularity.d/startscript:ro "
+            "--bind /s/workspace:/workspace --bind /data:/data:ro --cpus 1.5 --memory 536870912 --pids-limit 256 "
+            "/images/root cove-1 --nothing");
 }
 
 TEST(ApptainerLines, ExecStopAndBuild) {
-  EXPECT_EQ(start_line({.name = "n", .image = "/x.sif", .guest = "/g", .work = "/w", .unpacked = true})[11],
-            "--unsquash");
-  EXPECT_EQ(exec_line("cove-1"), (Line{"exec", "--cleanenv", "--no-privs", "--pwd", "/workspace", "instance://cove-1",
-                                       "/.cove-guest", "--stdio", "--last"}));
-  EXPECT_EQ(stop_line("cove-1"), (Line{"instance", "stop", "--force", "cove-1"}));
-  EXPECT_EQ(build_line("docker://debian:12", "/cache/x.sif"),
-            (Line{"build", "--force", "/cache/x.sif", "docker://debian:12"}));
+  EXPECT_EQ(text(exec_line("cove-1")),
+            "exec --cleanenv --no-privs --pwd /workspace instance://cove-1 /.cove-guest --stdio --alone");
+  EXPECT_EQ(text(stop_line("cove-1")), "instance stop --force cove-1");
+  EXPECT_EQ(text(build_line("docker://debian:12", "/cache/x.sif")), "build --force /cache/x.sif docker://debian:12");
 }
 
 TEST(ApptainerLines, ImagesAreFilesDirectoriesAddressesOrNames) {

@@ -91,7 +91,7 @@ Ended ApptainerPlace::ended() { return {"its instance is gone: it ended, or was 
 
 Result<void> ApptainerPlace::destroy(Deadline deadline) { return end(deadline); }
 
-// The guest ends its commands in order when the channel has closed, and the instance after itself (--last); what does
+// The guest ends its commands in order when the channel has closed, and the instance after itself (--alone); what does
 // not end so is stopped.
 Result<void> ApptainerPlace::end(Deadline deadline) {
   if (over_) return {};

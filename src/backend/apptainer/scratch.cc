@@ -76,8 +76,8 @@ Result<Scratch> Scratch::choose(const std::string& home) {
 
 Result<std::string> Scratch::image(const engine::Program& program, const std::string& address,
                                    const std::string& pull) const {
-  const std::string base = path_ + "/images/" + engine::hash_text(address);
-  const std::string made = base + ".sif";
+  const std::string base = path_ + "/images/" + hash_text(address);
+  std::string made = base + ".sif";
   if (pull != "always" && access(made.c_str(), R_OK) == 0) return made;
   if (pull == "never")
     return fail(Errc::not_found, "no image has been built of " + address + " here yet: --pull missing builds it");

@@ -1,18 +1,6 @@
 #include "backend/engine/names.h"
 
-#include <array>
-#include <cstdint>
-#include <cstdio>
-
 namespace cove::engine {
-
-std::string hash_text(const std::string& text) {
-  std::uint64_t hash = 14695981039346656037U;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  std::array<char, 17> digits{};
-  std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(hash));
-  return digits.data();
-}
 
 std::string home_of(const std::string& directory) {
   const std::size_t name = directory.rfind('/');

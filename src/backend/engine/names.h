@@ -4,10 +4,9 @@
 
 #include <string>
 
-namespace cove::engine {
+#include "base/hash.h"
 
-// 16 hexadecimal digits.
-std::string hash_text(const std::string& text);
+namespace cove::engine {
 
 // COVE_HOME of a sandbox's directory, $COVE_HOME/sandboxes/NAME.
 std::string home_of(const std::string& directory);

@@ -30,9 +30,11 @@ Result<UniqueFd> open_directory(const std::string& path) {
   return opened;
 }
 
+// What is in it is opened before the ids are mapped, by one who is not its owner yet; the sandbox's directory around it
+// is private.
 Result<void> make_directory(const std::string& path, const os::Users& users) {
   COVE_CHECK(os::remove_tree_at(AT_FDCWD, path));
-  if (mkdir(path.c_str(), 0700) < 0) return fail_errno("make " + path);
+  if (mkdir(path.c_str(), 0711) < 0) return fail_errno("make " + path);
   if (users.by_root && lchown(path.c_str(), users.uid, users.gid) < 0) return fail_errno("give away " + path);
   return {};
 }
@@ -109,6 +111,7 @@ Result<void> save(Launched& launched, const Program& program, const RunscSpec& r
     return fail(Errc::internal, "runsc checkpoint " + status.text() + ": " +
                                     std::string(text, n > 0 ? static_cast<std::size_t>(n) : 0));
   }
+  if (fchmodat(into.get(), "checkpoint.img", 0600, 0) < 0) return fail_errno("make the memory private");
   COVE_CHECK(launched.runsc.wait(deadline));
   return {};
 }
@@ -152,9 +155,12 @@ Result<void> check_restore(Program& program, const RunscPlan& like, const os::Us
   if (!tried) tried = try_restore(program, plan, users, runsc, aside, earlier(deadline, Deadline::after(20s)));
   for (const std::string& path : {aside, own}) [[maybe_unused]]
     const auto removed = os::remove_tree_at(AT_FDCWD, path);
-  program.restores = tried.has_value();
-  remember(program);
+  // Only what runsc itself had to say is remembered: a process that could not be made says nothing about it.
+  const bool known = tried || tried.error().code == Errc::unsupported;
+  if (known) program.restores = tried.has_value();
+  if (known) remember(program);
   if (tried) return {};
+  if (!known) return fail(std::move(tried).error().because("try a checkpoint"));
   Error error = refused.value();
   error.message += " (" + tried.error().message + ")";
   return fail(std::move(error));

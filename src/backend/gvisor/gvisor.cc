@@ -17,6 +17,7 @@
 #include "backend/gvisor/program.h"
 #include "backend/native/layers.h"
 #include "backend/native/volumes.h"
+#include "os/background.h"
 #include "os/cgroup_layout.h"
 #include "os/descendants.h"
 #include "os/remove_tree.h"
@@ -28,18 +29,19 @@ using namespace std::chrono_literals;
 
 constexpr auto kReconnect = 30s;
 constexpr auto kLook = 3ms;
+constexpr const char* kMemory = "/memory";  // of a sandbox's or snapshot's directory: what runsc has written
 
 class GvisorPlace final : public Place {
  public:
   GvisorPlace(Program program, RunscPlan plan, RunscSpec runsc, Launched launched, os::LimitGroup limits,
-              const os::Users& users, std::string directory)
+              const os::Users& users, SandboxSpec spec)
       : program_(std::move(program)),
         plan_(std::move(plan)),
         runsc_(std::move(runsc)),
         launched_(std::move(launched)),
         limits_(std::move(limits)),
         users_(users),
-        directory_(std::move(directory)) {}
+        spec_(std::move(spec)) {}
   ~GvisorPlace() override { [[maybe_unused]] const auto ended = end(); }
 
   Result<Channel> connect(Deadline deadline) override {
@@ -72,24 +74,97 @@ class GvisorPlace final : public Place {
 
   // All of its memory becomes a file, and it ends; the files stay as they are.
   Result<void> pause(Deadline deadline) override {
+    COVE_CHECK(check_saving(deadline));
+    return stop_into(own_memory(), deadline);
+  }
+  Result<void> resume(Deadline deadline) override {
+    COVE_CHECK(go_on_from(own_memory(), deadline));
+    return os::remove_tree_at(AT_FDCWD, own_memory());
+  }
+  Result<bool> save_memory_and_seal(const std::string& directory, const std::string& id, Deadline deadline) override {
+    COVE_CHECK(check_saving(deadline));
+    return seal_stopped(directory + kMemory, id, deadline);
+  }
+
+  // gVisor holds on to the files it has open, so that they can only be exchanged while it does not run.
+  bool has_changes() const override {
+    return plan_.disk_bytes > 0 ||
+           std::any_of(plan_.layers.begin(), plan_.layers.end(),
+                       [](const native::Layer& layer) { return !native::is_empty(layer.upper); });
+  }
+  bool seals_apart() const override { return true; }
+  Result<bool> seal(const std::string& id, Deadline deadline) override {
+    COVE_CHECK(check_saving(deadline));
+    auto sealed = seal_stopped(own_memory(), id, deadline);
+    [[maybe_unused]] const auto removed = os::remove_tree_at(AT_FDCWD, own_memory());
+    // Whether it goes on is seen by its being there; its files are whole in any case.
+    if (!sealed && sealed.error().code == Errc::internal) return fail(Errc::busy, std::move(sealed).error().message);
+    return sealed;
+  }
+  Result<void> rewind(const std::vector<std::string>& layers, Deadline deadline) override {
+    if (plan_.disk_bytes > 0)
+      return fail(Errc::unsupported, "the files of a sandbox with --disk are kept in memory and cannot go back");
+    SandboxSpec back = spec_;
+    back.layers = layers;
+    COVE_TRY(native::LayerChange change, native::LayerChange::rewind(back, users_));
+    if (auto begun = begin_anew(change.layers(), deadline); !begun)
+      return fail(Errc::internal, std::move(begun).error().message);
+    change.keep();
+    spec_ = std::move(back);
+    return {};
+  }
+  bool rewinds_to_new_guest() const override { return true; }
+
+ private:
+  std::string own_memory() const { return spec_.directory + kMemory; }
+  Result<void> check_saving(Deadline deadline) {
     if (plan_.disk_bytes > 0)
       return fail(Errc::unsupported, "the files of a sandbox with --disk are kept in memory and would be lost");
-    COVE_CHECK(check_restore(program_, plan_, users_, runsc_.network, directory_, deadline));
+    return check_restore(program_, plan_, users_, runsc_.network, spec_.directory, deadline);
+  }
+  Result<void> stop_into(const std::string& directory, Deadline deadline) {
     if (relay_) [[maybe_unused]]
       const auto ended = relay_->wait(earlier(deadline, Deadline::after(5s)));  // it hears that the keeper is gone
     relay_.reset();
-    return save(launched_, program_, runsc_, users_, memory(), deadline);
+    return save(launched_, program_, runsc_, users_, directory, deadline);
   }
-  Result<void> resume(Deadline deadline) override {
+  Result<void> go_on_from(const std::string& directory, Deadline deadline) {
     runsc_.id = make_id();
-    COVE_TRY(launched_, restore(plan_, program_, runsc_, users_, &limits_, memory(), deadline));
+    COVE_TRY(launched_, restore(plan_, program_, runsc_, users_, &limits_, directory, deadline));
     runs_ = false;
-    COVE_CHECK(wait_until_it_runs(deadline));
-    return os::remove_tree_at(AT_FDCWD, memory());
+    return wait_until_it_runs(deadline);
   }
-
- private:
-  std::string memory() const { return directory_ + "/memory"; }
+  // A layer that could not be sealed is no reason not to go on.
+  Result<bool> seal_stopped(const std::string& directory, const std::string& id, Deadline deadline) {
+    COVE_CHECK(stop_into(directory, deadline));
+    auto sealed = seal_now(id);
+    COVE_CHECK(go_on_from(directory, deadline));
+    return sealed;
+  }
+  Result<bool> seal_now(const std::string& id) {
+    COVE_TRY(native::LayerChange change, native::LayerChange::seal(spec_, users_, plan_.layers, id));
+    if (change.changed().empty()) return false;
+    plan_.layers = change.layers();
+    change.keep();
+    spec_.layers.push_back(id);
+    if (spec_.layers.size() % 16 == 0)
+      os::run_in_background([&] { [[maybe_unused]] const auto merged = native::merge_sealed(spec_); });
+    return true;
+  }
+  Result<void> begin_anew(const std::vector<native::Layer>& layers, Deadline deadline) {
+    relay_.reset();
+    [[maybe_unused]] const auto sent = launched_.runsc.signal(SIGKILL);
+    COVE_CHECK(launched_.runsc.wait(deadline));
+    plan_.layers = layers;
+    RunscSpec first = runsc_;
+    first.id = runsc_.id = make_id();
+    first.log_fd = kLogFd;
+    plan_.line = run_line(first);
+    const Network network = runsc_.network == "host" ? Network::host : Network::own;
+    COVE_TRY(launched_, launch(plan_, program_.path, users_, network, &limits_, deadline));
+    runs_ = false;
+    return {};
+  }
   Result<void> wait_until_it_runs(Deadline deadline) {
     while (!runs_) {
       runs_ = is_running(launched_, runsc_);
@@ -141,7 +216,7 @@ class GvisorPlace final : public Place {
   Launched launched_;
   os::LimitGroup limits_;
   os::Users users_;
-  std::string directory_;  // the sandbox's own
+  SandboxSpec spec_;
   std::optional<os::Child> relay_;
   bool runs_ = false, over_ = false;
 };
@@ -153,6 +228,7 @@ Failure refuse(const std::string& option, const std::string& why) {
 Result<void> check(const SandboxSpec& spec) {
   if (!spec.net.empty() && spec.net != "none" && spec.net != "host")
     return refuse("--net " + spec.net, "it has none and host; use --backend native");
+  if (spec.sys) return refuse("--sys", "gVisor's kernel has its own; use --backend native");
   if (spec.pids > 0) return refuse("--pids", "gVisor does not count processes; use --backend native, or --memory");
   if (spec.disk_bytes > 0 && spec.persistent)
     return fail(Errc::unsupported,
@@ -189,14 +265,17 @@ Result<std::unique_ptr<Place>> GvisorBackend::start(const SandboxSpec& spec, Dea
   const os::Users users = os::find_users();
   const bool host = spec.net == "host";
   RunscSpec runsc{.id = make_id(), .platform = program.platform, .network = host ? "host" : "none", .log_fd = kLogFd};
+  if (!spec.memory.empty()) COVE_CHECK(os::remove_mapped_tree_at(AT_FDCWD, spec.directory + "/fs"));
   COVE_TRY(RunscPlan plan, make_plan(spec, users, runsc));
   const os::Limits wanted{.memory_bytes = spec.memory_bytes, .cpus = spec.cpus, .pids = 0};
   COVE_TRY(os::LimitGroup limits, os::LimitGroup::make(os::group_name(native::home_of(spec), spec.name), wanted));
   COVE_TRY(Launched launched,
-           launch(plan, program.path, users, host ? Network::host : Network::own, &limits, deadline));
+           spec.memory.empty()
+               ? launch(plan, program.path, users, host ? Network::host : Network::own, &limits, deadline)
+               : restore(plan, program, runsc, users, &limits, spec.memory + kMemory, deadline));
   runsc.log_fd = -1;  // was for the first one
   return std::make_unique<GvisorPlace>(std::move(program), std::move(plan), std::move(runsc), std::move(launched),
-                                       std::move(limits), users, spec.directory);
+                                       std::move(limits), users, spec);
 }
 
 Probe GvisorBackend::probe(Deadline deadline) {
@@ -228,6 +307,8 @@ Probe GvisorBackend::probe(Deadline deadline) {
                         "image:oci",
                         "limit:disk=tmpfs",
                         "pause",
+                        "snapshot",
+                        "snapshot:memory",
                         "platform:" + program->platform};
   if (program->knows_statx) probe.capabilities.emplace_back("statx");
   const os::LimitSupport& limits = os::probe_limits();

@@ -44,7 +44,12 @@ Result<Launched> launch(RunscPlan& plan, const std::string& program, const os::U
   theirs.reset();
   if (limits != nullptr) COVE_CHECK(limits->add(child.pid()));
   COVE_CHECK(os::map_users(users, child.pid(), deadline));
-  COVE_CHECK(native::let_go(ours.get(), plan, child.pid()));
+  if (auto gone_on = native::let_go(ours.get(), plan, child.pid()); !gone_on) {
+    native::StepFailure failure{};  // of a step that needs nobody's leave
+    if (recv(ours.get(), &failure, sizeof(failure), MSG_DONTWAIT) == sizeof(failure))
+      return fail(explain(failure, plan));
+    return fail(std::move(gone_on).error());
+  }
   return Launched{std::move(child), std::move(ours), std::move(log)};
 }
 

@@ -39,6 +39,7 @@ Result<void> check(const SandboxSpec& spec) {
   if (spec.memory_bytes != 0) return refuse("--memory", "it enforces no limits");
   if (spec.pids != 0) return refuse("--pids", "it enforces no limits");
   if (spec.disk_bytes != 0) return refuse("--disk", "it enforces no limits");
+  if (spec.sys) return refuse("--sys", "it shows nothing that it does not always show");
   if (!spec.volumes.empty()) return refuse("--volume", "it can show nothing under another name");
   if (spec.directory.empty()) return fail(Errc::internal, "a landlock sandbox was given no directory");
   return {};

@@ -144,9 +144,12 @@ Failure refuse(const std::string& option, const std::string& why) {
 bool wants_full(const SandboxSpec& spec) { return spec.net == "full" || spec.net == "full,private"; }
 
 Result<void> check(const SandboxSpec& spec) {
-  if (spec.net == "host") return refuse("--net host", "a machine has its own network; use full, or --backend native");
+  if (spec.net == "host") return refuse("--net host", "a machine has its own network; use --backend native");
   if (!spec.net.empty() && spec.net != "none" && !wants_full(spec))
     return fail(Errc::invalid, "--net " + spec.net + ": there are none, full and full,private");
+  if (wants_full(spec)) return refuse("--net " + spec.net, "its walls have not been tried yet; use --backend native");
+  if (!spec.volumes.empty())
+    return refuse("--volume", "to copy them in and back is not finished; use 'cove cp', or --backend native");
   if (spec.disk_bytes > 0 && spec.disk_bytes < kLeastDisk) return refuse("--disk", "its file system needs 64m");
   return {};
 }
@@ -344,13 +347,10 @@ Probe MicrovmBackend::probe(Deadline) {
                         "image:oci",
                         "pause",
                         "persistent",
-                        "volumes",
                         "limit:disk=ext4",
-                        "snapshot:memory",
                         "limit:memory=machine",
                         "limit:cpus=machine",
                         "limit:pids=cgroup v2"};
-  if (native::probe_network()) probe.capabilities.emplace_back("net:full");
   probe.capabilities.push_back("accel:" + accel->text());
   return probe;
 }

@@ -217,7 +217,7 @@ Result<void> Vm::read_mark(const std::string& mark, Deadline deadline) {
   }
 }
 
-Result<Channel> Vm::open_stream(proto::Renew renew, Deadline deadline) {
+Result<Channel> Vm::open_stream(const proto::Renew& renew, Deadline deadline) {
   COVE_CHECK(ask(proto::MachineType::renew, proto::encode(renew), deadline));
   std::string_view left = renew.mark;
   while (!left.empty()) {

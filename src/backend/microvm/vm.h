@@ -41,7 +41,7 @@ class Vm {
   // Waits until its guest is there and has warmed up. An error says why it will never be.
   Result<void> await_ready(Deadline deadline);
   // A new stream to the guest, after it was told who it is.
-  Result<Channel> open_stream(proto::Renew renew, Deadline deadline);
+  Result<Channel> open_stream(const proto::Renew& renew, Deadline deadline);
   Result<void> stop(Deadline deadline);
   Result<void> go_on(Deadline deadline);
   // All of it, into a directory that is there and empty. It is stopped meanwhile.

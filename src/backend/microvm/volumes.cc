@@ -40,8 +40,8 @@ Result<void> move_files(const proto::FileRequest& request, Way way, int port, De
   std::array<int, 2> ends{};
   int said[2];
   if (pipe2(ends.data(), O_CLOEXEC) < 0 || pipe2(said, O_CLOEXEC) < 0) return fail_errno("make a pipe");
-  const UniqueFd in(ends[0]), out(ends[1]), words(said[0]);
-  UniqueFd speaks(said[1]);
+  UniqueFd in(ends[0]), out(ends[1]), speaks(said[1]);
+  const UniqueFd words(said[0]);
   COVE_TRY(os::Cloned mover, os::clone_process(0));
   if (mover.pid == 0) {
     std::signal(SIGPIPE, SIG_IGN);
@@ -63,7 +63,8 @@ Result<void> move_files(const proto::FileRequest& request, Way way, int port, De
     _exit(0);
   }
   os::Child child = os::Child::adopt(mover.pid, std::move(mover.pidfd));
-  speaks.reset();
+  // Or nobody would hear the end of what comes.
+  for (UniqueFd* theirs : {&in, &out, &speaks}) theirs->reset();
   COVE_CHECK(child.wait(deadline));
   std::array<char, 1000> text{};
   const ssize_t n = read(words.get(), text.data(), text.size());

@@ -54,7 +54,9 @@ bool run_guest(const Plan&, Scene& scene) {
 }
 
 constexpr const char* kNoRemedy = "";
-constexpr std::array<Step, 23> kSteps{{
+constexpr const char* kAboutSys =
+    "the kernel shows /sys only where nothing of this machine's own /sys is hidden, as it is in a container";
+constexpr std::array<Step, 25> kSteps{{
     {"begin its network", begin_network, kNoRemedy},
     {"open the layers of its root", open_layers, "the image, cove-guest and COVE_HOME must be readable by this user"},
     {"open its volumes", open_volumes, "a volume's path must be there, be a directory or file and hold no symlinks"},
@@ -72,9 +74,11 @@ constexpr std::array<Step, 23> kSteps{{
     {"mount its volumes", mount_volumes, "every volume needs a path inside that is free of symlinks"},
     {"write /etc/resolv.conf", write_resolver, kNoRemedy},
     {"bring the guest in", bring_guest, "cove-guest must be executable by everybody"},
-    {"enter its network", enter_network, kNoRemedy},
-    {"enter its root", enter_root, kNoRemedy},
     {"mask /proc", mask_proc, kNoRemedy},
+    {"enter its network", enter_network, kNoRemedy},
+    {"mount /sys", mount_sys, kAboutSys},
+    {"mask /sys", mask_sys, kNoRemedy},
+    {"enter its root", enter_root, kNoRemedy},
     {"name its host", name_host, kNoRemedy},
     {"arrange its descriptors", arrange_descriptors, kNoRemedy},
     {"raise its walls", raise_walls, kNoRemedy},

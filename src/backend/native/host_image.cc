@@ -1,13 +1,16 @@
 #include "backend/native/host_image.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+
+#include "base/unique_fd.h"
 
 namespace cove::native {
 namespace {
@@ -83,18 +86,20 @@ std::string fingerprint() {
   std::uint64_t hash = 1469598103934665603ULL;
   const auto mix = [&](std::uint64_t value) { hash = (hash ^ value) * 1099511628211ULL; };
   mix(kLayout);
-  const auto add = [&](const std::string& path) {
+  const auto add = [&](int directory, const char* name) {
     struct stat info{};
-    if (lstat(path.c_str(), &info) < 0) return mix(0);
+    if (fstatat(directory, name, &info, AT_SYMLINK_NOFOLLOW) < 0) return mix(0);
     mix(static_cast<std::uint64_t>(info.st_mtim.tv_sec));
     mix(static_cast<std::uint64_t>(info.st_mtim.tv_nsec));
     mix(info.st_ino);
   };
-  for (const char* name : kEtc) add(std::string("/etc/") + name);
-  for (const char* path : {"/etc/passwd", "/etc/group", "/usr/local", "/usr/local/bin", "/usr/local/lib"}) add(path);
-  std::ostringstream text;
-  text << std::hex << hash;
-  return text.str();
+  const UniqueFd etc(open("/etc", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  for (const char* name : kEtc) add(etc.get(), name);
+  for (const char* path : {"/etc/passwd", "/etc/group", "/usr/local", "/usr/local/bin", "/usr/local/lib"})
+    add(AT_FDCWD, path);
+  std::array<char, 20> text{};  // by hand: a stream's start costs more than all the rest here
+  std::snprintf(text.data(), text.size(), "%llx", static_cast<unsigned long long>(hash));
+  return text.data();
 }
 
 bool others_may_read(const struct stat& info) {

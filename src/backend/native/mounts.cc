@@ -50,6 +50,11 @@ bool make_read_only(const char* target, unsigned long more = 0) {
   return errno == EPERM && mount(nullptr, target, nullptr, flags | MS_NOSUID | MS_NODEV | MS_NOEXEC, nullptr) == 0;
 }
 
+// With nothing, if it is there.
+bool cover(const char* directory) {
+  return mount("empty", directory, "tmpfs", kPlain | MS_RDONLY, "size=0,mode=0555") == 0 || errno == ENOENT;
+}
+
 // By descriptor: the directories on the way belong to the keeper alone.
 bool name_lowers(const Layer& layer, const Scene::LayerFds& fds, Text& text) {
   for (std::size_t i = 0; i < layer.lowers.size(); ++i) {
@@ -80,12 +85,22 @@ bool place_layer(const Layer& layer, const Scene::LayerFds& fds) {
   return placed;
 }
 
-bool make_changes_in_memory(const Plan& plan, Scene& scene) {
+bool place_disk(const Plan& plan) {
+  Text at;
+  if (plan.disk < 0) return true;
+  if (!at.add("%s/disk", kStage) || !make_directory(at.bytes.data())) return false;
+  return syscall(SYS_move_mount, plan.disk, "", AT_FDCWD, at.bytes.data(), MOVE_MOUNT_F_EMPTY_PATH) == 0;
+}
+
+// Where changes do not go to directories of the host: to the sandbox's own disk, or to memory.
+bool make_changes_elsewhere(const Plan& plan, Scene& scene) {
+  if (!place_disk(plan)) return false;
   for (std::size_t i = 0; i < plan.layers.size(); ++i) {
     for (const auto& [name, fd] :
          {std::pair<const char*, int*>{"upper", &scene.layers[i].upper}, {"work", &scene.layers[i].work}}) {
       Text path;
-      if (!path.add("%s/%s-%s", kStage, plan.layers[i].name.c_str(), name)) return false;
+      if (!path.add("%s%s/%s-%s", kStage, plan.disk < 0 ? "" : "/disk", plan.layers[i].name.c_str(), name))
+        return false;
       if (!make_directory(path.bytes.data())) return false;
       *fd = open(path.bytes.data(), O_PATH | O_DIRECTORY | O_CLOEXEC);
       if (*fd < 0) return false;
@@ -114,6 +129,21 @@ bool mount_volume(const Plan& plan, const Volume& volume, int source) {
   if (!from.add("/proc/self/fd/%d", source)) return false;
   return mount(from.bytes.data(), target, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
          set_attributes(target, volume.read_only);
+}
+
+// From a read-only mount that has no place: nothing inside can name the program, and nothing can write to it through
+// /proc/1/exe. False where the newer calls are missing.
+bool bring_guest_by_itself(Scene& scene) {
+  constexpr unsigned kFlags = AT_EMPTY_PATH | OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC;
+  const int tree = static_cast<int>(syscall(SYS_open_tree, scene.guest, "", kFlags));
+  if (tree < 0) return false;
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID;
+  if (syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
+    return close(tree), false;
+  close(scene.guest);
+  scene.guest = tree;
+  return true;
 }
 
 }  // namespace
@@ -232,7 +262,8 @@ bool open_volumes(const Plan& plan, Scene& scene) {
 bool detach_mounts(const Plan& plan, Scene&) {
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) < 0) return false;
   Text size;
-  if (!size.add("mode=0755,size=%llu", static_cast<unsigned long long>(plan.disk_bytes > 0 ? plan.disk_bytes : 65536)))
+  const bool in_memory = plan.disk_bytes > 0 && plan.disk < 0;
+  if (!size.add("mode=0755,size=%llu", static_cast<unsigned long long>(in_memory ? plan.disk_bytes : 65536)))
     return false;
   return mount("cove", kStage, "tmpfs", kPlain, size.bytes.data()) == 0;
 }
@@ -258,7 +289,7 @@ bool open_copies(const Plan& plan, Scene& scene) {
 }
 
 bool begin_layers(const Plan& plan, Scene& scene) {
-  if (plan.disk_bytes > 0 && !make_changes_in_memory(plan, scene)) return false;
+  if (plan.disk_bytes > 0 && !make_changes_elsewhere(plan, scene)) return false;
   if (plan.layers.size() > 1) scene.layer_maker.start(make_other_layers, &scene);
   return true;
 }
@@ -311,6 +342,14 @@ bool mount_dev(const Plan&, Scene&) {
          mount("shm", "dev/shm", "tmpfs", kPlain, "mode=1777,size=67108864") == 0;
 }
 
+bool mount_sys(const Plan& plan, Scene&) {
+  if (!plan.sys) return true;
+  if (!prepare_target("/sys", true)) return false;
+  if (plan.host_sys >= 0)
+    return syscall(SYS_move_mount, plan.host_sys, "", AT_FDCWD, "sys", MOVE_MOUNT_F_EMPTY_PATH) == 0;
+  return mount("sysfs", "sys", "sysfs", kPlain | MS_NOEXEC | MS_RDONLY, nullptr) == 0;
+}
+
 bool mount_volumes(const Plan& plan, Scene& scene) {
   for (std::size_t i = 0; i < plan.volumes.size(); ++i) {
     if (plan.volumes[i].copied) continue;
@@ -334,9 +373,9 @@ bool write_resolver(const Plan& plan, Scene&) {
   return written;
 }
 
-// Opened from a read-only mount that is then taken away again: nothing inside can name the program, and nothing can
-// write to it through /proc/1/exe.
+// By itself, or from a mount that is then taken away again.
 bool bring_guest(const Plan&, Scene& scene) {
+  if (bring_guest_by_itself(scene)) return true;
   constexpr const char* kAt = "dev/.guest";
   Text from;
   if (!from.add("/proc/self/fd/%d", scene.guest) || !make_file(kAt)) return false;
@@ -350,15 +389,29 @@ bool enter_root(const Plan&, Scene&) {
   return umount2(".", MNT_DETACH) == 0 && chdir("/") == 0;
 }
 
+// What tells of the machine's firmware, power and disks, or leads into the kernel's own affairs.
+bool mask_sys(const Plan& plan, Scene&) {
+  if (!plan.sys) return true;
+  for (const char* empty : {"sys/firmware", "sys/devices/virtual/powercap", "sys/dev/block", "sys/kernel/debug",
+                            "sys/kernel/tracing", "sys/kernel/security", "sys/fs/selinux", "sys/fs/bpf"}) {
+    if (!cover(empty)) return false;
+  }
+  for (const char* hidden : {"sys/kernel/vmcoreinfo", "sys/kernel/notes"}) {
+    if (!bind("dev/null", hidden) && errno != ENOENT) return false;
+  }
+  return true;
+}
+
+// Before the network is waited for: this takes about as long as that.
 bool mask_proc(const Plan&, Scene&) {
-  for (const char* hidden : {"/proc/kcore", "/proc/keys", "/proc/timer_list", "/proc/sched_debug",
-                             "/proc/latency_stats", "/proc/kpagecount", "/proc/kpageflags", "/proc/kmsg"}) {
-    if (!bind("/dev/null", hidden) && errno != ENOENT) return false;
+  for (const char* hidden : {"proc/kcore", "proc/keys", "proc/timer_list", "proc/sched_debug", "proc/latency_stats",
+                             "proc/kpagecount", "proc/kpageflags", "proc/kmsg"}) {
+    if (!bind("dev/null", hidden) && errno != ENOENT) return false;
   }
-  for (const char* empty : {"/proc/acpi", "/proc/scsi"}) {
-    if (mount("empty", empty, "tmpfs", kPlain | MS_RDONLY, "size=0,mode=0555") < 0 && errno != ENOENT) return false;
+  for (const char* empty : {"proc/acpi", "proc/scsi"}) {
+    if (!cover(empty)) return false;
   }
-  for (const char* fixed : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"}) {
+  for (const char* fixed : {"proc/sys", "proc/sysrq-trigger", "proc/irq", "proc/bus", "proc/fs"}) {
     const bool there = mount(fixed, fixed, nullptr, MS_BIND | MS_REC, nullptr) == 0;
     if (!there && errno == ENOENT) continue;
     if (!there || !make_read_only(fixed, kPlain | MS_NOEXEC)) return false;

@@ -37,11 +37,13 @@ bool mount_layers(const Plan& plan, Scene& scene);  // the root: from here on it
 bool place_layers(const Plan& plan, Scene& scene);  // the others
 bool mount_proc(const Plan& plan, Scene& scene);
 bool mount_dev(const Plan& plan, Scene& scene);
+bool mount_sys(const Plan& plan, Scene& scene);  // in the network namespace that it is to show
 bool mount_volumes(const Plan& plan, Scene& scene);
 bool write_resolver(const Plan& plan, Scene& scene);
 bool bring_guest(const Plan& plan, Scene& scene);
 bool enter_root(const Plan& plan, Scene& scene);
 bool mask_proc(const Plan& plan, Scene& scene);
+bool mask_sys(const Plan& plan, Scene& scene);
 
 // Makes the target (absolute) below the new root, which is the working directory, component by component, and never
 // through a symlink: the image and what a sandbox did earlier are not to be trusted.

@@ -6,6 +6,7 @@
 #include <sys/mount.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 
 #include "backend/guest_path.h"
 #include "backend/host_process.h"
+#include "backend/native/disk_image.h"
 #include "backend/native/enter.h"
 #include "backend/native/layers.h"
 #include "backend/native/network.h"
@@ -28,6 +30,7 @@
 #include "os/clone.h"
 #include "os/frozen.h"
 #include "os/limits.h"
+#include "os/remove_tree.h"
 #include "os/users.h"
 
 namespace cove::native {
@@ -47,6 +50,10 @@ Result<SocketPair> make_pair(const char* what) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno(what);
   return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
+
+// A limited disk that outlives a stop is a file beside the rest of what is kept of the sandbox.
+bool has_disk(const SandboxSpec& spec) { return spec.disk_bytes > 0 && spec.persistent; }
+std::string disk_path(const SandboxSpec& spec) { return spec.directory + "/disk"; }
 
 class NativePlace final : public Place {
  public:
@@ -116,13 +123,15 @@ class NativePlace final : public Place {
  private:
   Result<void> can_change_layers() const {
     if (spec_.disk_bytes == 0) return {};
-    return fail(Errc::unsupported, "the files of a sandbox with --disk are kept in memory and cannot become a layer");
+    return fail(Errc::unsupported,
+                "the files of a sandbox with --disk are in a file system of their own and cannot become a layer");
   }
 
   // Stopped for the moment, so that nobody writes to the old layers meanwhile.
   Result<void> exchange(LayerChange& change, Deadline deadline) {
     Plan next = plan_;
     next.layers = change.layers();
+    next.layers[0].volume = plan_.layers[0].volume;  // map_image()
     {
       const os::Frozen still(guest_.pid());
       COVE_CHECK(relayer(guest_.pid(), next, change.changed(), users_, deadline));
@@ -136,7 +145,8 @@ class NativePlace final : public Place {
   Result<void> end(Deadline deadline) {
     COVE_CHECK(guest_.destroy(deadline));
     if (network_) COVE_CHECK(network_->stop(Deadline::after(5s)));
-    return limits_.remove(Deadline::after(5s));
+    COVE_CHECK(limits_.remove(Deadline::after(5s)));
+    return has_disk(spec_) ? await_free(disk_path(spec_), Deadline::after(10s)) : Result<void>{};
   }
 
   HostProcess guest_;
@@ -156,14 +166,56 @@ Result<void> check(const SandboxSpec& spec) {
     return fail(Errc::invalid, "--net " + spec.net + ": there are none, host, full and full,private");
   }
   if (spec.disk_bytes > 0 && spec.checkpoint)
-    return fail(Errc::unsupported,
-                "--disk with --checkpoint: files that are kept in memory cannot become a layer; leave one of them out");
-  if (spec.disk_bytes > 0 && spec.persistent) {
     return fail(
         Errc::unsupported,
-        "--disk with --persistent: the limit is kept by a file system in memory, which does not survive a stop; "
-        "leave one of them out");
+        "--disk with --checkpoint: files in a file system of their own cannot become a layer; leave one of them "
+        "out");
+  if (spec.sys && spec.net == "host" && geteuid() != 0)
+    return fail(Errc::unsupported,
+                "--sys with --net host: the kernel shows /sys only to the owner of the network, which is root; leave "
+                "one of them out, or run cove as root");
+  return {};
+}
+
+// The host's own, without what is mounted upon it: what the sandbox itself may not mount when the network is not its.
+Result<UniqueFd> clone_host_sys() {
+  UniqueFd tree(static_cast<int>(syscall(SYS_open_tree, AT_FDCWD, "/sys", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC)));
+  if (!tree) return fail_errno("--sys: clone /sys");
+  mount_attr attributes{};
+  attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC;
+  attributes.propagation = MS_PRIVATE;
+  if (syscall(SYS_mount_setattr, tree.get(), "", AT_EMPTY_PATH, &attributes, sizeof(attributes)) < 0)
+    return fail_errno("--sys: make /sys read-only");
+  return tree;
+}
+
+// Mounts of the keeper's making that the first process puts in their places.
+struct OwnMounts {
+  UniqueFd disk, sys;
+};
+
+Result<OwnMounts> make_own_mounts(const SandboxSpec& spec, const os::Users& users, Deadline deadline) {
+  OwnMounts mounts;
+  if (spec.sys && spec.net == "host") {
+    COVE_TRY(mounts.sys, clone_host_sys());
   }
+  if (!has_disk(spec)) return mounts;
+  COVE_TRY(mounts.disk, mount_disk({.path = disk_path(spec), .bytes = spec.disk_bytes, .users = users}, deadline));
+  COVE_CHECK(os::remove_tree_at(mounts.disk.get(), "root-upper/tmp"));  // /tmp does not survive a stop
+  return mounts;
+}
+
+// As root: who owns a directory of this machine owns it inside, too, so that root inside can change the image's files.
+// It comes as a volume does. One that was given to the sandbox's own root already is taken as it is.
+Result<void> map_image(const SandboxSpec& spec, const os::Users& users, Plan& plan) {
+  struct stat info{};
+  if (!spec.image.starts_with('/') || plan.volumes.size() == kMostVolumes) return {};
+  if (stat(spec.image.c_str(), &info) == 0 && info.st_uid == users.uid) return {};
+  std::error_code failed;
+  const auto path = std::filesystem::canonical(spec.image, failed);
+  if (failed) return fail(Errc::not_found, "--image " + spec.image + ": " + failed.message());
+  plan.layers[0].volume = static_cast<int>(plan.volumes.size());
+  plan.volumes.push_back({.source = path, .target = "/", .read_only = true, .copied = true, .as_it_is = true});
   return {};
 }
 
@@ -173,8 +225,10 @@ Result<Plan> make_plan(const SandboxSpec& spec, const os::Users& users) {
   COVE_TRY(plan.layers, make_layers(spec, users));
   COVE_TRY(plan.volumes, read_volumes(spec.volumes, home_of(spec)));
   plan.volumes_are_sent = users.by_root;
+  if (users.by_root) COVE_CHECK(map_image(spec, users, plan));
   plan.disk_bytes = spec.disk_bytes;
   plan.hostname = spec.name;
+  plan.sys = spec.sys;
   plan.own_network = spec.net != "host";
   plan.makes_network = plan.own_network && !wants_full(spec);
   if (!plan.own_network) plan.resolv_conf = os::read_text("/etc/resolv.conf");
@@ -183,12 +237,11 @@ Result<Plan> make_plan(const SandboxSpec& spec, const os::Users& users) {
 }
 
 Result<os::LimitGroup> make_limits(const SandboxSpec& spec, Plan& plan) {
-  os::Limits limits{.memory_bytes = spec.memory_bytes, .cpus = spec.cpus, .pids = spec.pids};
-  // The kernel counts processes per user namespace, so this limit needs no control group.
-  if (spec.pids > 0 && os::probe_limits().pids.empty()) {
-    plan.most_processes = spec.pids;
-    limits.pids = 0;
-  }
+  os::Limits limits{.memory_bytes = spec.memory_bytes, .cpus = spec.cpus, .pids = 0};
+  // The kernel counts processes per user namespace, so this limit needs no control group; one holds those of all users
+  // inside together.
+  if (spec.pids > 0) plan.most_processes = spec.pids;
+  if (spec.pids > 0 && !os::probe_limits().pids.empty()) limits.pids = spec.pids + kReservedProcesses;
   return os::LimitGroup::make(os::group_name(home_of(spec), spec.name), limits);
 }
 
@@ -224,6 +277,9 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   plan.keepers_sync = sync.ours.get();
   plan.channel = channel.theirs.get();
   plan.null = null.get();
+  COVE_TRY(OwnMounts mounts, make_own_mounts(spec, users, deadline));
+  plan.disk = mounts.disk.get();
+  plan.host_sys = mounts.sys.get();
   std::optional<NetworkSetup> setup;
   if (wants_full(spec)) {
     COVE_TRY(setup, prepare_network({.allow_private = spec.net == "full,private"}));
@@ -239,6 +295,7 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   os::Child guest = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
   sync.theirs.reset();
   channel.theirs.reset();
+  mounts = OwnMounts{};
   COVE_CHECK(limits.add(guest.pid()));
   COVE_CHECK(os::map_users(users, guest.pid(), deadline));
   std::optional<Network> network;
@@ -263,8 +320,9 @@ Probe NativeBackend::probe(Deadline) {
   }
   probe.usable = true;
   probe.capabilities = {
-      "session",  "pty", "files", "forward",         "persistent", "volumes",  "net:none", "net:host",        "fs-read",
-      "fs-write", "net", "pid",   "image:directory", "image:oci",  "snapshot", "pause",    "limit:disk=tmpfs"};
+      "session",          "pty",      "files", "forward", "persistent",      "volumes",   "net:none", "net:host",
+      "fs-read",          "fs-write", "net",   "pid",     "image:directory", "image:oci", "snapshot", "pause",
+      "limit:disk=tmpfs", "sys"};
   const os::LimitSupport& limits = os::probe_limits();
   for (const auto& [name, by] : {std::pair<std::string, std::string>{"memory", limits.memory},
                                  {"cpus", limits.cpus},
@@ -272,6 +330,7 @@ Probe NativeBackend::probe(Deadline) {
     if (!by.empty()) probe.capabilities.push_back("limit:" + name + "=" + by);
   }
   if (!limits.memory.empty()) probe.capabilities.emplace_back("memory");
+  if (probe_disk()) probe.capabilities.emplace_back("limit:disk,persistent=loop");
   if (probe_network()) probe.capabilities.emplace_back("net:full");
   return probe;
 }

@@ -124,7 +124,16 @@ Result<UniqueFd> clone_volume(const Volume& volume, int user_namespace) {
       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_IDMAP | (volume.read_only ? MOUNT_ATTR_RDONLY : 0U);
   attributes.propagation = MS_PRIVATE;
   attributes.userns_fd = static_cast<std::uint64_t>(user_namespace);
-  if (syscall(SYS_mount_setattr, tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof(attributes)) < 0) {
+  const auto set = [&] {
+    return syscall(SYS_mount_setattr, tree.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &attributes, sizeof(attributes)) ==
+           0;
+  };
+  bool done = set();
+  if (!done && volume.as_it_is) {
+    attributes.attr_set &= ~static_cast<std::uint64_t>(MOUNT_ATTR_IDMAP);
+    done = set();
+  }
+  if (!done) {
     return fail(
         errno_error(errno, "map the owners of volume " + volume.source +
                                " (needs Linux 5.12 and a file system that supports it; without that, run cove as "

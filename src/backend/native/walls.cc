@@ -21,11 +21,11 @@ namespace {
 constexpr std::array<int, 10> kKept{CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_FOWNER,  CAP_FSETID,     CAP_KILL,
                                     CAP_SETGID, CAP_SETUID,       CAP_SETFCAP, CAP_SYS_CHROOT, CAP_NET_BIND_SERVICE};
 
-bool limit(int resource, rlim_t most) {
+bool limit(int resource, rlim_t most, rlim_t reserve = 0) {
   rlimit now{};
   if (getrlimit(static_cast<__rlimit_resource_t>(resource), &now) < 0) return false;
-  now.rlim_max = std::min(now.rlim_max, most);
-  now.rlim_cur = std::min(now.rlim_cur, now.rlim_max);
+  now.rlim_max = std::min(now.rlim_max, most < RLIM_INFINITY - reserve ? most + reserve : most);
+  now.rlim_cur = std::min({now.rlim_cur, now.rlim_max, most});
   return setrlimit(static_cast<__rlimit_resource_t>(resource), &now) == 0;
 }
 
@@ -52,9 +52,9 @@ bool enter_network(const Plan& plan, Scene& scene) {
 }
 
 bool raise_walls(const Plan& plan, Scene&) {
-  if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_NPROC, plan.most_processes) || !limit(RLIMIT_MEMLOCK, 8U << 20)) {
-    return false;
-  }
+  if (!limit(RLIMIT_CORE, 0) || !limit(RLIMIT_MEMLOCK, 8U << 20)) return false;
+  // The guest takes what is between the soft limit and the hard one for itself.
+  if (!limit(RLIMIT_NPROC, plan.most_processes, kReservedProcesses)) return false;
   if (!os::bound_capabilities(kKept) || !os::set_capabilities(kKept) || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
     return false;
   return os::install_filter(os::sandbox_filter());

@@ -1,0 +1,102 @@
+#include "cli/live.h"
+#include "cli/msb/options.h"
+#include "cli/print.h"
+#include "cli/run_on_terminal.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+
+namespace cove::cli::msb {
+namespace {
+
+void describe_create(Arguments& arguments) {
+  static SandboxOptions options;
+  define(arguments, options);
+}
+
+// Kept over stop and start, as msb's are.
+int create_main(Arguments& arguments, std::vector<std::string> words) {
+  SandboxOptions options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  auto spec = make_spec(options);
+  if (!spec) return failed(spec.error());
+  spec->persistent = true;
+  const auto sandbox = create(options, *spec);
+  if (!sandbox) return failed(sandbox.error());
+  if (!options.common.quiet) print(sandbox->name() + "\n");
+  return 0;
+}
+
+struct RunOptions {
+  SandboxOptions sandbox;
+  CommandSpec command;
+  bool detach = false, terminal = false, no_terminal = false;
+};
+
+void define(Arguments& arguments, RunOptions& options) {
+  define(arguments, options.sandbox);
+  arguments.flag("-d,--detach", options.detach, "Run in the background; print the sandbox's name");
+  arguments.flag("-t,--tty", options.terminal, "Give it a terminal");
+  arguments.flag("--no-tty", options.no_terminal, "No terminal, even if there is one here");
+  arguments.duration("--timeout", options.command.timeout, "Limit of the command (30s, 5m, 1h)");
+  arguments.rest("COMMAND", options.command.argv, Need::optional);
+}
+
+void describe_run(Arguments& arguments) {
+  static RunOptions options;
+  define(arguments, options);
+}
+
+int run_here(Sandbox& sandbox, RunOptions& options) {
+  const bool terminal = !options.no_terminal && (options.terminal || stdin_is_terminal());
+  if (terminal) return run_on_terminal(sandbox, options.command, Input::ours);
+  return run_piped(sandbox, options.command);
+}
+
+// One with a name is kept, stopped; one without is gone afterwards.
+int run_main(Arguments& arguments, std::vector<std::string> words) {
+  RunOptions options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  auto spec = make_spec(options.sandbox);
+  if (!spec) return failed(spec.error());
+  if (options.command.argv.empty()) options.command.argv = spec->command;
+  if (options.command.argv.empty()) options.command.argv = {"/bin/sh"};
+  spec->persistent = !spec->name.empty() || options.detach;
+  spec->owned = !spec->persistent;
+  auto sandbox = create(options.sandbox, *spec);
+  if (!sandbox) return failed(sandbox.error());
+  if (options.detach) {
+    const auto started = sandbox->start(options.command);
+    if (!started) return failed(started.error());
+    print(sandbox->name() + "\n");
+    return 0;
+  }
+  const int code = run_here(*sandbox, options);
+  if (spec->persistent) (void)sandbox->stop();
+  return code;
+}
+
+}  // namespace
+
+const Command kCreate{
+    .name = "create",
+    .usage = "[OPTIONS] IMAGE",
+    .summary = "Make a sandbox and start it in the background",
+    .examples = "  msb create --name t --memory 512M --no-net alpine\n  msb create --name t --replace ./rootfs",
+    .run = create_main,
+    .describe = describe_create,
+    .program = "msb",
+};
+
+const Command kRun{
+    .name = "run",
+    .usage = "[OPTIONS] IMAGE [-- COMMAND...]",
+    .summary = "Make a sandbox of an image and run a command in it",
+    .examples = "  msb run alpine -- echo hi\n  msb run -d --name web ./rootfs -- httpd -f",
+    .run = run_main,
+    .describe = describe_run,
+    .program = "msb",
+};
+
+}  // namespace cove::cli::msb

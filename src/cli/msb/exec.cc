@@ -1,0 +1,81 @@
+#include <unistd.h>
+
+#include "cli/msb/options.h"
+#include "cli/run_on_terminal.h"
+#include "cli/signals.h"
+#include "cli/terminal.h"
+
+namespace cove::cli::msb {
+
+int run_piped(Sandbox& sandbox, CommandSpec command) {
+  command.split = !same_output();
+  command.end_with_client = true;
+  Control control;
+  const InterruptOnSignal interrupt(control);
+  LiveOutput output(&control);
+  CommandIo io;
+  io.control = &control;
+  io.stdin_fd = STDIN_FILENO;
+  io.output = [&](Stream stream, std::string_view bytes) { output.write(stream, bytes); };
+  const auto outcome = sandbox.run(command, io);
+  if (!outcome) return failed(outcome.error());
+  return finish_as_msb(*outcome, command.timeout, output);
+}
+
+namespace {
+
+struct Options {
+  Common common;
+  std::string name;
+  CommandSpec command;
+  std::vector<std::string> env;
+  bool terminal = false, no_terminal = false, stream = false;
+};
+
+void define(Arguments& arguments, Options& options) {
+  define(arguments, options.common);
+  arguments.texts("-e,--env", options.env, "K=V", "Set a variable for this command; K alone takes its value from here");
+  arguments.text("-w,--workdir", options.command.cwd, "DIR", "Where it runs");
+  arguments.text("-u,--user", options.command.user, "USER", "Who runs it");
+  arguments.duration("--timeout", options.command.timeout, "Limit (30s, 5m, 1h)");
+  arguments.flag("-t,--tty", options.terminal, "Give it a terminal");
+  arguments.flag("--no-tty", options.no_terminal, "No terminal, even if there is one here");
+  arguments.flag("--stream", options.stream, "Bytes as they are; so they are without a terminal");
+  arguments.positional("NAME", options.name, Need::required, "The sandbox");
+  arguments.rest("COMMAND", options.command.argv, Need::optional);
+}
+
+void describe(Arguments& arguments) {
+  static Options options;
+  define(arguments, options);
+}
+
+int main(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  if (options.stream && options.terminal) return arguments.usage_error("--stream and --tty cannot be used together");
+  auto env = with_values(options.env);
+  if (!env) return failed(env.error());
+  options.command.env = std::move(*env);
+  if (options.command.argv.empty()) options.command.argv = {"/bin/sh"};
+  auto sandbox = open_or_start(options.name);
+  if (!sandbox) return failed(sandbox.error());
+  const bool terminal = options.terminal || (stdin_is_terminal() && !options.no_terminal && !options.stream);
+  if (terminal) return run_on_terminal(*sandbox, options.command, Input::ours);
+  return run_piped(*sandbox, options.command);
+}
+
+}  // namespace
+
+const Command kExec{
+    .name = "exec",
+    .usage = "[OPTIONS] NAME [-- COMMAND...]",
+    .summary = "Run a command in a sandbox, which is started if it was stopped",
+    .examples = "  msb exec t -- ls -la /\n  echo 1+1 | msb exec t -- bc\n  msb exec --env TOKEN t -- ./deploy",
+    .run = main,
+    .describe = describe,
+    .program = "msb",
+};
+
+}  // namespace cove::cli::msb

@@ -1,0 +1,109 @@
+// start, stop, remove
+
+#include "cli/arguments.h"
+#include "cli/msb/msb.h"
+#include "cli/print.h"
+#include "record/record.h"
+
+namespace cove::cli::msb {
+namespace {
+
+struct Options {
+  Common common;
+  std::vector<std::string> names;
+  bool force = false;
+  std::chrono::milliseconds grace{2000};
+};
+
+void define_names(Arguments& arguments, Options& options) {
+  define(arguments, options.common);
+  arguments.positionals("NAME", options.names, "The sandboxes");
+}
+void define_start(Arguments& arguments, Options& options) { define_names(arguments, options); }
+void define_stop(Arguments& arguments, Options& options) {
+  arguments.flag("-f,--force", options.force, "Commands get no time to end by themselves");
+  arguments.duration("-t,--timeout", options.grace, "How long commands have to end by themselves (2s)");
+  define_names(arguments, options);
+}
+void define_remove(Arguments& arguments, Options& options) {
+  arguments.flag("-f,--force", options.force, "Also one that runs");
+  define_names(arguments, options);
+}
+
+Result<void> start(const std::string& name, const Options&) {
+  COVE_TRY(const auto sandbox, open_or_start(name));
+  (void)sandbox;
+  return {};
+}
+
+Result<void> stop(const std::string& name, const Options& options) {
+  COVE_TRY(const record::Info info, look(name));
+  if (info.life != record::Life::running) return {};
+  COVE_TRY(Sandbox sandbox, Sandbox::open(info.name));
+  const auto grace = options.force ? std::chrono::milliseconds(0) : options.grace;
+  return sandbox.stop({.remove = false, .grace_ms = static_cast<std::uint32_t>(grace.count())});
+}
+
+Result<void> remove(const std::string& name, const Options& options) {
+  COVE_TRY(const record::Info info, look(name));
+  if (info.life == record::Life::running && !options.force)
+    return fail(Errc::busy, "sandbox is running: " + name + "\n  → stop it first, or remove it with --force");
+  return Sandbox::remove(info.name);
+}
+
+// Each name by itself: one that fails does not keep the others from it.
+template <auto Define, auto Act>
+int for_each_name(Arguments& arguments, std::vector<std::string> words) {
+  Options options;
+  Define(arguments, options);
+  if (auto code = arguments.parse(std::move(words))) return *code;
+  int code = 0;
+  for (const std::string& name : options.names) {
+    const auto done = Act(name, options);
+    if (done) continue;
+    code = kFailed;
+    // A quiet removal does not even say that there was nothing, as msb's.
+    if (Act != remove || !options.common.quiet || done.error().code != Errc::not_found) failed(done.error());
+  }
+  return code;
+}
+
+template <auto Define>
+void describe(Arguments& arguments) {
+  static Options options;
+  Define(arguments, options);
+}
+
+}  // namespace
+
+const Command kStart{
+    .name = "start",
+    .usage = "[OPTIONS] NAME...",
+    .summary = "Start sandboxes that were stopped",
+    .examples = "  msb start t",
+    .run = for_each_name<define_start, start>,
+    .describe = describe<define_start>,
+    .program = "msb",
+};
+
+const Command kStop{
+    .name = "stop",
+    .usage = "[OPTIONS] NAME...",
+    .summary = "Stop sandboxes; their files stay",
+    .examples = "  msb stop t\n  msb stop --force $(msb ls -q)",
+    .run = for_each_name<define_stop, stop>,
+    .describe = describe<define_stop>,
+    .program = "msb",
+};
+
+const Command kRemove{
+    .name = "remove",
+    .usage = "[OPTIONS] NAME...",
+    .summary = "Forget sandboxes and everything in them",
+    .examples = "  msb remove t\n  msb rm --force t u",
+    .run = for_each_name<define_remove, remove>,
+    .describe = describe<define_remove>,
+    .program = "msb",
+};
+
+}  // namespace cove::cli::msb
