@@ -169,8 +169,9 @@ void Server::start_call(Message request, const std::shared_ptr<Client>& client, 
   if (const auto* refusal = std::get_if<Refusal>(&admitted)) return reply->finish(error_text(*refusal));
   const auto running = std::get<std::list<Running>::iterator>(admitted);
   auto work = [this, tool, running, stop, client, reply, request] {
-    run_call(request, *tool, stop.get_token(), *reply);
-    client->end(request.id);
+    auto last = run_call(request, *tool, stop.get_token(), *reply);
+    client->end(request.id);  // first: whoever has the answer may use the id again
+    reply->finish(std::move(last));
     finished(running);
   };
   try {
@@ -182,16 +183,17 @@ void Server::start_call(Message request, const std::shared_ptr<Client>& client, 
   }
 }
 
-void Server::run_call(const Message& request, const Tool& tool, const std::stop_token& stop, Reply& reply) const {
+std::optional<std::string> Server::run_call(const Message& request, const Tool& tool, const std::stop_token& stop,
+                                            Reply& reply) const {
   try {
     const Json arguments = request.params.value("arguments", Json::object());
     const ToolCall call{.stop = stop, .progress = progress_of(request, reply)};
     const auto checked = check_schema(tool.input_schema, arguments, "arguments");
     const Result<ToolResult> result = checked ? tool.run(arguments, call) : fail(checked.error());
-    if (stop.stop_requested()) return reply.finish(std::nullopt);
-    reply.finish(result_text(request.id, finished_result(to_json(result), request.era, server_info())));
+    if (stop.stop_requested()) return std::nullopt;
+    return result_text(request.id, finished_result(to_json(result), request.era, server_info()));
   } catch (const std::exception& error) {
-    reply.finish(error_text(refusal_of(request, kInternalError, std::string("internal error: ") + error.what())));
+    return error_text(refusal_of(request, kInternalError, std::string("internal error: ") + error.what()));
   }
 }
 

@@ -75,7 +75,9 @@ class Server {
   };
   std::variant<std::list<Running>::iterator, Refusal> admit(const Message& request, Client& client,
                                                             const std::stop_source& stop);
-  void run_call(const Message& request, const Tool& tool, const std::stop_token& stop, Reply& reply) const;
+  // The last word; nullopt: nobody wants it.
+  std::optional<std::string> run_call(const Message& request, const Tool& tool, const std::stop_token& stop,
+                                      Reply& reply) const;
   void finished(std::list<Running>::iterator running);
 
   const std::vector<Tool> tools_;

@@ -104,7 +104,7 @@ async function files({ call, refused }, sandbox) {
   assert.deepEqual(found.matches, [{ path, line: 2, text: 'two' }]);
   assert.deepEqual((await call('file_search', { sandbox, path: '/workspace', glob: '*.txt' })).matches, [{ path }]);
   assert.deepEqual((await call('file_search', { sandbox, path: '/workspace', pattern: 'nothing' })).matches, []);
-  assert.match(await refused('file_read', { sandbox, path: '/none' }), /not_found/);
+  assert.match(await refused('file_read', { sandbox, path: '/none' }), /not found/);
 }
 
 async function states({ call, refused }, sandbox) {
@@ -131,7 +131,7 @@ async function refusals({ refused }, sandbox) {
   assert.match(await refused('run', { sandbox, command: 'true', timeout_seconds: -1 }), /below/);
   assert.match(await refused('run', { sandbox, command: 'true', extra: 1 }), /not known/);
   assert.match(await refused('sandbox_create', { image: '/' }), /denied/);
-  assert.match(await refused('sandbox_create', { from: 'somebodys' }), /not_found/);
+  assert.match(await refused('sandbox_create', { from: 'somebodys' }), /not found/);
   assert.match(await refused('sandbox_create', { name: '../x' }), /invalid/);
 }
 
