@@ -1,6 +1,7 @@
 // A hostile client's bytes: lines of messages, all given to one server, whose tools give back what they get.
 // Promise: every request is answered once, by one line of JSON that names its id or none; nothing else is said.
 
+#include <algorithm>
 #include <atomic>
 #include <string>
 
@@ -64,10 +65,14 @@ void as_messages(std::string_view text) {
 
 void as_http(std::string_view bytes) {
   HttpParser parser;
-  while (!bytes.empty() && !parser.done()) {
-    const auto used = parser.put(bytes.substr(0, 1 + bytes.size() / 3));
-    if (!used) return;
-    bytes.remove_prefix(*used);
+  std::string left;
+  while (!parser.done()) {
+    const auto used = parser.put(left);
+    if (!used || (*used == 0 && bytes.empty())) return;
+    left.erase(0, *used);
+    const std::size_t piece = *used > 0 ? 0 : std::min<std::size_t>(bytes.size(), 1 + bytes.size() / 3);
+    left += bytes.substr(0, piece);
+    bytes.remove_prefix(piece);
   }
   if (parser.done()) require(parser.take().method.size() < 65536);
 }

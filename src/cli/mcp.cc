@@ -27,7 +27,7 @@ void define(Arguments& arguments, McpOptions& options) {
   arguments.text("--token-file", options.token_file, "FILE",
                  "Ask for this bearer token (or COVE_MCP_TOKEN); needed where others can reach the address");
   arguments.texts("--allow-host", options.hosts, "NAME", "Serve requests to this Host, too");
-  arguments.texts("--allow-origin", options.origins, "ORIGIN", "Serve web pages of this Origin, too");
+  arguments.texts("--allow-origin", options.origins, "ORIGIN", "Serve requests with this Origin, too");
   arguments.texts("--share", options.shared, "NAME", "Clients may use this sandbox, besides those they make");
   arguments.flag("--all", options.all, "Clients may use every sandbox and snapshot of yours");
   define(arguments, options.spec);

@@ -41,19 +41,19 @@ class Connection {
   Connection(Shared& shared, UniqueFd socket) : shared_(shared), stream_(std::move(socket)) {}
 
   void serve() {
+    const auto admit = [&](const HttpRequest& head) { return check_sender(head, shared_.rules).status == 200; };
     while (true) {
-      const auto request = stream_.next();
-      if (!request) return refuse_unreadable(request.error());
-      if (!*request) return;
-      if (!answer(**request) || !(*request)->keep_alive) return;
+      const auto request = stream_.next(admit);
+      if (request && !*request) return;
+      const auto answered = request ? answer(**request) : refuse_unreadable(request.error());
+      if (!answered) return;
+      if (stream_.closing()) return stream_.finish();
     }
   }
 
  private:
-  void refuse_unreadable(const Error& error) {
-    auto answer = refused(error.code == Errc::busy ? 413 : 400, error.message);
-    answer.keep_alive = false;
-    [[maybe_unused]] const auto sent = stream_.send(answer);
+  Result<void> refuse_unreadable(const Error& error) {
+    return stream_.send(refused(error.code == Errc::busy ? 413 : 400, error.message));
   }
 
   Result<void> answer(const HttpRequest& request) {
@@ -77,7 +77,8 @@ class Connection {
 
   Result<void> take_message(const HttpRequest& request) {
     auto read = read_message(request.body);
-    if (const auto* refusal = std::get_if<Refusal>(&read)) return stream_.send(json_answer(400, error_text(*refusal)));
+    if (const auto* refusal = std::get_if<Refusal>(&read))
+      return stream_.send(json_answer(400, error_text(check_refusal(request, *refusal))));
     auto message = std::get<Message>(std::move(read));
     if (const auto refusal = check_headers(request, message))
       return stream_.send(json_answer(http_status(*refusal, message.era), error_text(*refusal)));

@@ -25,7 +25,8 @@ std::string host_name(std::string_view host) {
 bool is_ours(std::string_view host, const HttpRules& rules) {
   const std::string name = host_name(host);
   if (name == "localhost" || name == "127.0.0.1" || name == "[::1]") return true;
-  return std::any_of(rules.hosts.begin(), rules.hosts.end(), [&](const std::string& one) { return name == one; });
+  return std::any_of(rules.hosts.begin(), rules.hosts.end(),
+                     [&](const std::string& one) { return name == lower(one); });
 }
 
 bool is_our_origin(const std::string& origin, const HttpRules& rules) {
@@ -41,8 +42,8 @@ bool lists(const HttpRequest& request, const std::string& name, std::string_view
   return std::any_of(first, last, [&](const auto& one) { return one.second.find(what) != std::string::npos; });
 }
 
-Refusal mismatch(const Message& message, const std::string& what) {
-  return {.code = kHeaderMismatch, .message = "the headers do not fit the body: " + what, .id = message.id};
+Refusal mismatch(const Json& id, const std::string& what) {
+  return {.code = kHeaderMismatch, .message = "the headers do not fit the body: " + what, .id = id};
 }
 
 bool knows(std::span<const std::string_view> versions, const std::string& version) {
@@ -52,11 +53,11 @@ bool knows(std::span<const std::string_view> versions, const std::string& versio
 std::optional<Refusal> check_modern(const HttpRequest& request, const Message& message) {
   if (message.kind != Message::Kind::request) return std::nullopt;
   if (request.field("mcp-protocol-version") != message.version)
-    return mismatch(message, "MCP-Protocol-Version is not the protocol version in _meta");
-  if (request.field("mcp-method") != message.method) return mismatch(message, "Mcp-Method is not the method");
+    return mismatch(message.id, "MCP-Protocol-Version is not the protocol version in _meta");
+  if (request.field("mcp-method") != message.method) return mismatch(message.id, "Mcp-Method is not the method");
   const Json name = message.params.value("name", Json());
   if (message.method == "tools/call" && name.is_string() && request.field("mcp-name") != name.get<std::string>())
-    return mismatch(message, "Mcp-Name is not params.name");
+    return mismatch(message.id, "Mcp-Name is not params.name");
   return std::nullopt;
 }
 
@@ -105,6 +106,13 @@ std::optional<Refusal> check_headers(const HttpRequest& request, const Message& 
   if (message.kind != Message::Kind::request) return std::nullopt;
   return Refusal{
       .code = kInvalidParams, .message = "_meta: io.modelcontextprotocol/protocolVersion is missing", .id = message.id};
+}
+
+Refusal check_refusal(const HttpRequest& request, const Refusal& refusal) {
+  if (refusal.code != kUnsupportedVersion) return refusal;
+  const std::string version = request.field("mcp-protocol-version").value_or("");
+  if (refusal.data["requested"] == version.substr(0, 64)) return refusal;
+  return mismatch(refusal.id, "MCP-Protocol-Version is not the protocol version in _meta");
 }
 
 int http_status(const Refusal& refusal, Era era) {

@@ -33,6 +33,9 @@ bool accepts_json(const HttpRequest& request);
 // Headers that must say what the body says. nullopt: they do.
 std::optional<Refusal> check_headers(const HttpRequest& request, const Message& message);
 
+// A version that is not served is something else where the headers say another one.
+Refusal check_refusal(const HttpRequest& request, const Refusal& refusal);
+
 // What an error of ours is in terms of HTTP.
 int http_status(const Refusal& refusal, Era era);
 

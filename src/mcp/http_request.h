@@ -30,12 +30,14 @@ class HttpParser {
   HttpParser(HttpParser&&) noexcept;
   HttpParser& operator=(HttpParser&&) noexcept;
 
-  // Takes bytes as they come; how many of them it has used. invalid: this is no request; busy: it is too large.
+  // How many of these bytes it has used: those of the head at first, then those of the body. The others are to be given
+  // again, with what comes after them. invalid: this is no request; busy: it is too large.
   Result<std::size_t> put(std::string_view bytes);
-  bool began() const;
+  bool head_done() const;
   bool done() const;
-  bool wants_continue();  // the client waits to be told to send the body; true once
-  HttpRequest take();     // once it is done
+  bool wants_continue() const;  // the client waits to be told to send the body
+  HttpRequest head() const;     // once that is done; without a body
+  HttpRequest take();           // once all is done
 
  private:
   struct Parser;

@@ -10,7 +10,7 @@
 namespace cove::mcp {
 namespace {
 
-constexpr std::chrono::seconds kIdle{60}, kWhole{60}, kWrite{30};
+constexpr std::chrono::seconds kIdle{60}, kHead{10}, kWhole{60}, kWrite{30}, kFinish{3};
 constexpr std::size_t kMostWaiting = std::size_t{1} << 20;
 
 std::string_view reason(int status) {
@@ -40,25 +40,43 @@ Result<bool> wait_for(int fd, short events, Deadline deadline) {
 
 }  // namespace
 
-Result<std::optional<HttpRequest>> HttpStream::next() {
+Result<std::optional<HttpRequest>> HttpStream::next(const Admit& admit) {
+  closing_ = true;  // unless there is a whole request that wants more of them
   HttpParser parser;
-  Deadline deadline = Deadline::after(kIdle);
+  Deadline deadline = Deadline::after(left_.empty() ? kIdle : kHead);
   std::string buffer(std::size_t{64} << 10, '\0');
   while (true) {
-    if (!left_.empty()) {
-      if (!parser.began()) deadline = Deadline::after(kWhole);
-      COVE_TRY(const std::size_t used, parser.put(left_));
-      left_.erase(0, used);
+    const bool had_head = parser.head_done();
+    COVE_TRY(const std::size_t used, parser.put(left_));
+    left_.erase(0, used);
+    if (!had_head && parser.head_done()) {
+      if (!admit(parser.head())) return parser.head();
+      if (parser.wants_continue()) COVE_CHECK(send_all("HTTP/1.1 100 Continue\r\n\r\n"));
+      deadline = Deadline::after(kWhole);
+      continue;  // the body may be here already
     }
-    if (parser.done()) return parser.take();
-    if (parser.wants_continue()) COVE_CHECK(send_all("HTTP/1.1 100 Continue\r\n\r\n"));
+    if (parser.done()) break;
     if (deadline.passed()) return std::nullopt;
     COVE_TRY(const bool ready, wait_for(fd(), POLLIN, deadline));
     if (!ready) continue;
     const ssize_t n = recv(fd(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (n <= 0) return std::nullopt;
+    if (left_.empty() && !parser.head_done()) deadline = Deadline::after(kHead);
     left_.append(buffer, 0, static_cast<std::size_t>(n));
+  }
+  HttpRequest request = parser.take();
+  closing_ = !request.keep_alive;
+  return request;
+}
+
+void HttpStream::finish() {
+  shutdown(fd(), SHUT_WR);
+  const Deadline deadline = Deadline::after(kFinish);
+  char buffer[4096];
+  while (!deadline.passed()) {
+    const auto ready = wait_for(fd(), POLLIN, deadline);
+    if (!ready || (*ready && recv(fd(), buffer, sizeof(buffer), MSG_DONTWAIT) <= 0)) return;
   }
 }
 
@@ -78,7 +96,7 @@ Result<void> HttpStream::send(const Answer& answer) {
   std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " " + std::string(reason(answer.status)) + "\r\n";
   if (!answer.type.empty()) text += "Content-Type: " + answer.type + "\r\n";
   for (const std::string& field : answer.fields) text += field + "\r\n";
-  if (!answer.keep_alive) text += "Connection: close\r\n";
+  if (closing_) text += "Connection: close\r\n";
   if (answer.status != 204) text += "Content-Length: " + std::to_string(answer.body.size()) + "\r\n";
   return send_all(text + "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n\r\n" + answer.body);
 }

@@ -117,6 +117,33 @@ TEST_F(McpHttp, OnlyPostsToTheEndpointAreServed) {
   EXPECT_EQ(status(ask(post(R"({"jsonrpc":"2.0","method":"notifications/initialized"})"))), 202);
 }
 
+TEST_F(McpHttp, AStrangersBodyIsNotWaitedFor) {
+  const std::string length = "Content-Length: 1000000\r\n\r\n{";
+  EXPECT_EQ(status(ask("POST /mcp HTTP/1.1\r\nHost: evil.example\r\n" + length)), 403);
+  EXPECT_EQ(status(ask("POST /mcp HTTP/1.1\r\nHost: localhost\r\nOrigin: http://evil.example\r\n" + length)), 403);
+}
+
+TEST_F(McpHttp, ConnectionsThatDoNotFitAreClosedAndLeaveRoomAgain) {
+  std::vector<UniqueFd> held;
+  for (std::size_t i = 0; i < kMostConnections; ++i) {
+    held.push_back(connected());
+    std::string text = post(kPing);
+    text.erase(text.find("Connection: close\r\n"), 19);
+    say(held.back(), text);
+    EXPECT_EQ(status(hear(held.back(), "\"id\":1,")), 200);  // it is served, and stays
+  }
+  EXPECT_EQ(hear(connected()), "");
+  held.clear();
+  const Deadline deadline = Deadline::after(30s);
+  std::string answer;
+  while (answer.empty() && !deadline.passed()) {
+    const UniqueFd fd = connected();
+    send(fd.get(), post(kPing).data(), post(kPing).size(), MSG_NOSIGNAL);  // may be closed already
+    answer = hear(fd);
+  }
+  EXPECT_EQ(status(answer), 200);
+}
+
 TEST_F(McpHttp, ASessionIsKnownUntilItIsEnded) {
   const std::string id = session();
   EXPECT_EQ(status(ask(post(kPing, id))), 200);

@@ -20,7 +20,7 @@ void LiveProgress::tick() {
     pending_.erase(0, whole);
     return send(text.text());
   }
-  if (pending_.empty() && Clock::now() - std::max(began_, last_) >= kSilence) send("");
+  if (whole == 0 && Clock::now() - std::max(began_, last_) >= kSilence) send("");
 }
 
 void LiveProgress::send(std::string message) {

@@ -2,15 +2,20 @@
 
 #include <algorithm>
 
+#include "image/reference.h"
+
 namespace cove::mcp {
 namespace {
 
-// A path would show a directory of the host; the local engines' images are somebody's, too.
+// A path would show a directory of the host; the local engines' images are somebody's, too. Apptainer knows more
+// schemes, some of them for paths.
 Result<void> check_image(const std::string& image) {
-  const bool is_path = image.starts_with('/') || image.starts_with('.') || image.starts_with('~');
-  if (is_path || image.starts_with("docker-daemon:") || image.starts_with("containers-storage:"))
-    return fail(Errc::denied, "image " + image + ": give 'host' or the name of an image in a registry");
-  return {};
+  constexpr std::string_view kSchemes[] = {"docker:", "docker-archive:", "oci:", "oci-archive:"};
+  const bool scheme = image.find("://") != image.npos || std::any_of(std::begin(kSchemes), std::end(kSchemes),
+                                                                     [&](auto one) { return image.starts_with(one); });
+  const auto reference = image::parse_reference(image);
+  if (image == "host" || (!scheme && reference && reference->transport == image::Transport::registry)) return {};
+  return fail(Errc::denied, "image " + image + ": give 'host' or the name of an image in a registry");
 }
 
 Failure unknown(const std::string& name) {
@@ -24,6 +29,12 @@ bool Sandboxes::may_use(const std::string& name) const {
   const std::lock_guard guard(mutex_);
   return rules_.all || made_.contains(name) || kept_names_.contains(name) ||
          std::find(rules_.shared.begin(), rules_.shared.end(), name) != rules_.shared.end();
+}
+
+// Of a sandbox that is not ours to end forks are not, either.
+Sandboxes::Life Sandboxes::life_of(const std::string& name) const {
+  const std::lock_guard guard(mutex_);
+  return made_.contains(name) && !kept_names_.contains(name) ? Life::ours : Life::kept;
 }
 
 Result<SandboxSpec> Sandboxes::make_spec(const Wish& wish) const {
@@ -57,12 +68,13 @@ Result<void> Sandboxes::reserve(std::size_t count) {
   return {};
 }
 
-void Sandboxes::keep(std::size_t reserved, std::vector<Sandbox> made) {
+void Sandboxes::keep(std::size_t reserved, std::vector<Sandbox> made, Life life) {
   const std::lock_guard guard(mutex_);
   reserved_ -= reserved;
   for (Sandbox& sandbox : made) {
     const std::string name = sandbox.name();
     made_[name] = std::make_shared<Sandbox>(std::move(sandbox));
+    if (life == Life::kept) kept_names_.insert(name);
   }
 }
 
@@ -77,10 +89,8 @@ Result<Sandboxes::Made> Sandboxes::create(const Wish& wish, const Call& call) {
     about.notes = sandbox->notes();
     made.push_back(std::move(*sandbox));
   }
-  keep(1, std::move(made));
+  keep(1, std::move(made), wish.keep ? Life::kept : Life::ours);
   if (!sandbox) return fail(std::move(sandbox).error());
-  const std::lock_guard guard(mutex_);
-  if (wish.keep) kept_names_.insert(about.name);
   return about;
 }
 
@@ -112,7 +122,7 @@ Result<std::vector<std::string>> Sandboxes::fork(const std::string& name, std::s
   if (forks) {
     for (const Sandbox& fork : *forks) names.push_back(fork.name());
   }
-  keep(count, forks ? std::move(*forks) : std::vector<Sandbox>());
+  keep(count, forks ? std::move(*forks) : std::vector<Sandbox>(), life_of(name));
   if (!forks) return fail(std::move(forks).error());
   return names;
 }
@@ -138,11 +148,13 @@ Result<void> Sandboxes::stop(const std::string& name, proto::StopRequest request
     COVE_TRY(auto opened, Sandbox::open(name));
     return opened.stop(request, call);
   }
-  COVE_CHECK(sandbox->stop(request, call));
+  auto stopped = sandbox->stop(request, call);
+  // One whose keeper has gone is no longer there to be stopped.
+  const bool gone = stopped || stopped.error().code == Errc::disconnected || stopped.error().code == Errc::not_found;
   const std::lock_guard guard(mutex_);
-  made_.erase(name);
-  if (request.remove) kept_names_.erase(name);
-  return {};
+  if (gone) made_.erase(name);
+  if (gone && request.remove) kept_names_.erase(name);
+  return stopped;
 }
 
 void Sandboxes::end_all() {
@@ -150,6 +162,11 @@ void Sandboxes::end_all() {
   {
     const std::lock_guard guard(mutex_);
     all.swap(made_);
+  }
+  // Now, and not when the last who uses it lets go: commands with an open stdin are followed until they end.
+  for (const auto& [name, sandbox] : all) {
+    if (!kept_names_.contains(name)) [[maybe_unused]]
+      const auto stopped = sandbox->stop({}, {.deadline = Deadline::after(std::chrono::seconds(10))});
   }
 }
 

@@ -53,8 +53,10 @@ class Sandboxes {
  private:
   bool may_use(const std::string& name) const;
   Result<SandboxSpec> make_spec(const Wish& wish) const;
-  Result<void> reserve(std::size_t count);  // room for more; given back by keep()
-  void keep(std::size_t reserved, std::vector<Sandbox> made);
+  Result<void> reserve(std::size_t count);         // room for more; given back by keep()
+  enum class Life : unsigned char { ours, kept };  // ours: to be ended with the server
+  Life life_of(const std::string& name) const;
+  void keep(std::size_t reserved, std::vector<Sandbox> made, Life life);
 
   const Rules rules_;
   mutable std::mutex mutex_;

@@ -56,8 +56,14 @@ std::vector<Tool> tools() {
                           resource("test://mixed-content-resource", "application/json", "{\"test\":\"data\"}")})),
       giving("json_schema_2020_12_tool", Json::array({text("ok")}))};
   all.back().input_schema = Json::parse(R"({"$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
-    "$defs": {"address": {"type": "object", "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
-    "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"}}, "additionalProperties": false})");
+    "$defs": {"address": {"$anchor": "addressDef", "type": "object",
+      "properties": {"street": {"type": "string"}, "city": {"type": "string"}}}},
+    "properties": {"name": {"type": "string"}, "address": {"$ref": "#/$defs/address"},
+      "contactMethod": {"type": "string", "enum": ["phone", "email"]},
+      "phone": {"type": "string"}, "email": {"type": "string"}},
+    "allOf": [{"anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}],
+    "if": {"properties": {"contactMethod": {"const": "phone"}}, "required": ["contactMethod"]},
+    "then": {"required": ["phone"]}, "else": {"required": ["email"]}, "additionalProperties": false})");
   all.push_back(giving("test_error_handling", nullptr));
   all.back().run = [](const Json&, const ToolCall&) -> Result<ToolResult> {
     return fail(Errc::invalid, "This tool intentionally returns an error for testing");

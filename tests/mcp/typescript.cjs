@@ -130,7 +130,8 @@ async function refusals({ refused }, sandbox) {
   assert.match(await refused('run', { sandbox }), /command is missing/);
   assert.match(await refused('run', { sandbox, command: 'true', timeout_seconds: -1 }), /below/);
   assert.match(await refused('run', { sandbox, command: 'true', extra: 1 }), /not known/);
-  assert.match(await refused('sandbox_create', { image: '/' }), /denied/);
+  for (const image of ['/', './x', '../x', '~', 'docker-daemon:x', 'oci-archive:/etc/x', 'oci:/x', 'file:///x', 'a b'])
+    assert.match(await refused('sandbox_create', { image }), /denied/);
   assert.match(await refused('sandbox_create', { from: 'somebodys' }), /not found/);
   assert.match(await refused('sandbox_create', { name: '../x' }), /invalid/);
 }
