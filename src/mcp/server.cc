@@ -23,7 +23,7 @@ Json finished_result(Json result, Era era, const Json& server_info) {
 
 Json progress_token(const Message& request) {
   const Json meta = request.params.value("_meta", Json::object());
-  const Json token = meta.value("progressToken", Json());
+  Json token = meta.value("progressToken", Json());
   if (token.is_number_integer() || token.is_number_float()) return token;
   if (token.is_string() && token.get_ref<const std::string&>().size() <= kMostId) return token;
   return nullptr;
