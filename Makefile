@@ -6,7 +6,7 @@ preset  ?= dev
 
 .PHONY: all run test bench python lint format install deps clean help build
 all: build/release/build.ninja ## build the release programs: build/cove and its companions
-	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove_shared
+	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp cove_shared
 
 run: deps ## install what is missing, build, and show a sandbox at work
 	@$(MAKE) --no-print-directory all
@@ -40,6 +40,7 @@ install: all ## install below PREFIX (/usr/local); DESTDIR for packagers
 	install -D -m 755 build/cove-guest $(DESTDIR)$(PREFIX)/libexec/cove/cove-guest
 	install -D -m 755 build/cove-attempt $(DESTDIR)$(PREFIX)/libexec/cove/cove-attempt
 	install -D -m 755 build/cove-image $(DESTDIR)$(PREFIX)/libexec/cove/cove-image
+	install -D -m 755 build/cove-mcp $(DESTDIR)$(PREFIX)/libexec/cove/cove-mcp
 	install -D -m 755 build/libcove.so.1 $(DESTDIR)$(PREFIX)/lib/libcove.so.1
 	ln -sf libcove.so.1 $(DESTDIR)$(PREFIX)/lib/libcove.so
 	install -D -m 644 include/cove.h $(DESTDIR)$(PREFIX)/include/cove.h

@@ -7,15 +7,19 @@
 
 namespace cove::cli {
 
-int become_image_program(std::vector<std::string> words) {
-  const auto program = find_companion("cove-image", "COVE_IMAGE_PROGRAM");
+int become_program(const std::string& name, const std::string& variable, std::vector<std::string> words) {
+  const auto program = find_companion(name, variable);
   if (!program) return report(program.error());
-  std::string name = "cove-image";
-  std::vector<char*> argv{name.data()};
+  std::string self = name;
+  std::vector<char*> argv{self.data()};
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execv(program->c_str(), argv.data());
   return report(errno_error(errno, "run " + *program));
+}
+
+int become_image_program(std::vector<std::string> words) {
+  return become_program("cove-image", "COVE_IMAGE_PROGRAM", std::move(words));
 }
 
 namespace {

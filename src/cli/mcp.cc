@@ -1,0 +1,78 @@
+#include "cli/mcp.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "cli/companion.h"
+#include "client/launch.h"
+
+namespace cove::cli {
+namespace {
+
+void describe(Arguments& arguments) {
+  static McpOptions options;
+  define(arguments, options);
+}
+
+// The program that makes keepers is this one, wherever it stands.
+int main(Arguments&, std::vector<std::string> words) {
+  setenv("COVE_PROGRAM", keeper_program().c_str(), 1);
+  return become_program("cove-mcp", "COVE_MCP_PROGRAM", std::move(words));
+}
+
+}  // namespace
+
+void define(Arguments& arguments, McpOptions& options) {
+  arguments.text("--http", options.http, "ADDRESS:PORT", "Serve HTTP at /mcp there, instead of stdin and stdout");
+  arguments.text("--token-file", options.token_file, "FILE",
+                 "Ask for this bearer token (or COVE_MCP_TOKEN); needed where others can reach the address");
+  arguments.texts("--allow-host", options.hosts, "NAME", "Serve requests to this Host, too");
+  arguments.texts("--allow-origin", options.origins, "ORIGIN", "Serve requests with this Origin, too");
+  arguments.texts("--share", options.shared, "NAME", "Clients may use this sandbox, besides those they make");
+  arguments.flag("--all", options.all, "Clients may use every sandbox and snapshot of yours");
+  define(arguments, options.spec);
+}
+
+void define(Arguments& arguments, McpInstallOptions& options) {
+  arguments.positional(
+      "CLIENT", options.client, Need::optional,
+      "claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf, lm-studio; all if not given");
+  arguments.flag("--write", options.write, "Merge it into the client's file; what that was is kept beside it");
+  arguments.text("--name", options.name, "NAME", "How the client calls the server; usually cove");
+  arguments.text("--program", options.program, "PATH", "The program that the client starts; usually this one");
+  arguments.text("--file", options.file, "FILE", "Another file than the client's usual one");
+  arguments.rest("OPTIONS", options.words, Need::optional);
+}
+
+bool is_entry_name(const std::string& name) {
+  return !name.empty() && name.size() <= 64 && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+const Command kMcp{
+    .name = "mcp",
+    .usage = "[install] [OPTIONS]",
+    .summary = "Serve sandboxes to AI agents by the Model Context Protocol",
+    .examples =
+        "  cove mcp                                   on stdin and stdout, as clients start it\n"
+        "  cove mcp --http 127.0.0.1:8931\n"
+        "  cove mcp --volume \"$PWD:/workspace:cow\" --memory 2g\n"
+        "  cove mcp install claude-code --write       see 'cove mcp install --help'",
+    .run = main,
+    .describe = describe,
+};
+
+const Command kMcpInstall{
+    .name = "mcp install",
+    .usage = "[CLIENT] [--write] [-- OPTIONS]",
+    .summary = "Show, or write, what a client must know to start 'cove mcp'",
+    .examples =
+        "  cove mcp install\n"
+        "  cove mcp install cursor --write\n"
+        "  cove mcp install codex --write -- --net full --memory 2g",
+    .run = main,
+    .describe = [](Arguments&) {},
+};
+
+}  // namespace cove::cli
