@@ -132,6 +132,23 @@ TEST(Microvm, ACounterContinuesAfterAPauseWithTheRightTime) {
   ASSERT_TRUE(one.signal(*id, {.signal = 9}));
 }
 
+// Its disk goes along, and neither needs the snapshot any more that it was made from.
+TEST(Microvm, AForkOfAForkHasTheDiskAndAnIdentityOfItsOwn) {
+  SandboxSpec spec = small();
+  spec.disk_bytes = std::uint64_t{128} << 20;
+  Sandbox first = create(spec);
+  EXPECT_EQ(sh(first, "echo kept >/root/kept; X=5"), "");
+  auto forks = first.fork(1, {.deadline = Deadline::after(60s)}, Saved::memory);
+  ASSERT_TRUE(forks) << forks.error().text();
+  EXPECT_EQ(sh(forks->at(0), "echo more >>/root/kept; sync"), "");
+  auto again = forks->at(0).fork(1, {.deadline = Deadline::after(60s)}, Saved::memory);
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(sh(again->at(0), "cat /root/kept; echo $X; hostname"), "kept\nmore\n5\n" + again->at(0).name() + "\n");
+  EXPECT_EQ(sh(first, "cat /root/kept"), "kept\n");
+  const std::string script = "head -c 16 /dev/urandom | od -An -tx1; cat /etc/machine-id";
+  EXPECT_NE(sh(again->at(0), script), sh(forks->at(0), script));
+}
+
 TEST(Microvm, AKernelPanicIsToldAndHurtsNobodyElse) {
   Sandbox one = create(small());
   const auto done =

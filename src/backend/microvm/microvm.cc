@@ -106,6 +106,12 @@ class MicrovmPlace final : public Place {
   Ended ended() override { return {vm_.why_gone().message}; }
   Result<void> pause(Deadline deadline) override { return vm_.stop(deadline); }
   Result<void> resume(Deadline deadline) override { return vm_.go_on(deadline); }
+  Result<bool> seal(const std::string&, Deadline) override {
+    return fail(
+        Errc::unsupported,
+        "the files of a machine are in its memory and cannot be sealed by themselves: add --memory, which saves "
+        "all of it, or use --backend native");
+  }
   Result<void> save_memory(const std::string& directory, Deadline deadline) override {
     return vm_.save(directory, deadline);
   }
@@ -260,6 +266,7 @@ Result<VmSpec> make_machine(const SandboxSpec& spec, Deadline deadline) {
   COVE_TRY(machine.shape, shape_of(spec));
   COVE_TRY(machine.qemu, find_qemu());
   machine.disk = spec.directory + "/disk";
+  machine.own_root = spec.directory + "/image";
   COVE_TRY(machine.cache, cache_directory(native::home_of(spec)));
   for (const char* below : {"/templates", "/held"}) {
     if (mkdir((machine.cache + below).c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make a cache");
@@ -346,6 +353,7 @@ Probe MicrovmBackend::probe(Deadline) {
                         "image:directory",
                         "image:oci",
                         "pause",
+                        "snapshot:memory",
                         "persistent",
                         "limit:disk=ext4",
                         "limit:memory=machine",

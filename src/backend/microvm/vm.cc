@@ -50,6 +50,13 @@ Result<void> copy_disk(const std::string& from, const std::string& to) {
   return copy_sparsely(source.get(), target.get());
 }
 
+Result<void> keep_root(VmSpec& spec) {
+  unlink(spec.own_root.c_str());
+  if (link(spec.root.c_str(), spec.own_root.c_str()) < 0) return fail_errno("keep the image of the root");
+  spec.root = spec.own_root;
+  return {};
+}
+
 // What the kernel said. A pipe holds as much as fits: what runs inside cannot fill this machine's memory by talking.
 void read_console(int console, std::string& said) {
   std::array<char, 4096> bytes{};
@@ -94,6 +101,7 @@ Result<Vm> Vm::launch(VmSpec spec, Begin begin, UniqueFd ram, bool shared, const
   if (pipe2(console, O_CLOEXEC | O_NONBLOCK) < 0) return fail_errno("make a console");
   vm.console_.reset(console[0]);
   const UniqueFd spoken(console[1]);
+  COVE_CHECK(keep_root(spec));
   COVE_TRY(const UniqueFd root, open_file(spec.root, O_RDONLY));
   JailPlan plan;
   plan.kvm = spec.accel.kvm;
@@ -313,6 +321,7 @@ Result<void> Vm::end(Deadline deadline) {
     [[maybe_unused]] const auto sent = jailed_->qemu.signal(SIGKILL);
     COVE_CHECK(jailed_->qemu.wait(deadline));
   }
+  unlink(spec_.own_root.c_str());
   if (network_) COVE_CHECK(network_->stop(deadline));
   return {};
 }

@@ -19,11 +19,12 @@ namespace cove::microvm {
 struct VmSpec {
   Shape shape;
   Accel accel;
-  std::string qemu;   // the program
-  std::string cache;  // where others look for memory that they could share
-  BootFiles boot;     // unused where it goes on from its memory
-  std::string root;   // the image of its root
-  std::string disk;   // the sandbox's own; "" if it has none
+  std::string qemu;      // the program
+  std::string cache;     // where others look for memory that they could share
+  BootFiles boot;        // unused where it goes on from its memory
+  std::string root;      // the image of its root
+  std::string own_root;  // where a link to it is kept, so that it can be saved when others have forgotten it
+  std::string disk;      // the sandbox's own; "" if it has none
   std::optional<native::NetworkSetup> network;
 };
 
