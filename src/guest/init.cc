@@ -180,6 +180,7 @@ Result<Ports> begin_machine() {
   set_limits();
   os::bring_loopback_up();
   Ports ports;
+  if (os::has_word(line_of("/proc/cmdline"), "cove.disk")) ports.disk.reset(open("/", O_RDONLY | O_CLOEXEC));
   COVE_TRY(ports.channel, open_port("cove.channel"));
   COVE_TRY(ports.control, open_port("cove.control"));
   for (const int fd : {ports.channel.get(), ports.control.get()}) fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);
