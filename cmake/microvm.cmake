@@ -14,7 +14,8 @@ endif()
 # cove_needs_microvm(TEST...): their sandboxes are machines.
 function(cove_needs_microvm)
   foreach(test ${ARGN})
+    set(root ${CMAKE_BINARY_DIR}/microvm-root)
     set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED microvm_root
-      ENVIRONMENT "COVE_TEST_BACKEND=microvm;COVE_TEST_ROOT=${CMAKE_BINARY_DIR}/microvm-root;COVE_TEST_SLACK=4")
+      ENVIRONMENT "COVE_TEST_BACKEND=microvm;COVE_TEST_ROOT=${root};COVE_IMAGE=${root};COVE_TEST_SLACK=4")
   endforeach()
 endfunction()

@@ -89,7 +89,8 @@ class Place {
   // DIRECTORY (there, private, empty), for SandboxSpec::memory; the place goes on afterwards. The channel and gone_fd
   // are as with pause(): let go of before, another one afterwards. After a failure the place is as it was, or gone.
   virtual Result<void> save_memory(const std::string& /*directory*/, Deadline) {
-    return fail(Errc::unsupported, "this backend cannot save what runs: use --backend gvisor, or leave --memory out");
+    return fail(Errc::unsupported,
+                "this backend cannot save what runs: use --backend gvisor or microvm, or leave --memory out");
   }
   // ... of a place whose files are layers: at that same moment they become the sealed layer ID instead of going into
   // DIRECTORY; false: nothing was changed, or they have gone there.
@@ -98,6 +99,9 @@ class Place {
     COVE_CHECK(save_memory(directory, deadline));
     return false;
   }
+  // Where volumes are copies: what was changed in them is brought to the host. A sentence for each file that was not,
+  // because the host's has changed too, or it is of a kind that is never brought.
+  virtual Result<std::vector<std::string>> sync_volumes(Deadline) { return std::vector<std::string>{}; }
   // Ends every process inside and frees what the sandbox held. Idempotent, also after a failed start.
   // When it returns without error nothing of the sandbox runs or lies on disk any more.
   virtual Result<void> destroy(Deadline) = 0;

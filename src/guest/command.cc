@@ -287,6 +287,7 @@ void Command::send_exited() {
     exited_.cwd = session_->state().cwd;
     host_.shell_used(*session_, shell_->plumbing, Session::Moment::command_ended);
   }
+  host_.keep_files();
   send(proto::GuestType::exited, exited_);
   send_gone_if_done();
 }

@@ -23,6 +23,8 @@ class Command {
     virtual void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) = 0;
     // Whether the kernel has ended a process for want of memory since this was last asked.
     virtual bool memory_ran_out() { return false; }
+    // What a command has written outlives this machine.
+    virtual void keep_files() {}
     virtual void command_gone(std::uint32_t id) = 0;  // the Command is destroyed soon after, not in this call
   };
 

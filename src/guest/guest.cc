@@ -79,6 +79,7 @@ Guest::Guest(UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first
 Guest::Guest(Ports ports, std::string command_groups)
     : Guest(std::move(ports.channel), UniqueFd(), UniqueFd(), Clock::duration::zero()) {
   trees_.cgroup = std::move(command_groups);
+  disk_ = std::move(ports.disk);
   channel_.expect("");
   machine_.emplace(loop_, std::move(ports.control),
                    Machine::Events{.ready = [this] { warm_up(); },
@@ -106,6 +107,11 @@ bool Guest::memory_ran_out() {
   const std::uint64_t before = memory_kills_;
   if (machine_) memory_kills_ = count_memory_kills();
   return memory_kills_ > before;
+}
+
+// A machine can end at any moment without its kernel's knowledge: with its keeper.
+void Guest::keep_files() {
+  if (disk_) syncfs(disk_.get());
 }
 
 // Shells that wait were made by another machine, as it were: with the same random numbers as its own.

@@ -36,6 +36,7 @@ class Guest : private Command::Host {
   ByteQueue& channel() override { return channel_.out(); }
   bool channel_is_full() const override { return channel_.is_full(); }
   bool memory_ran_out() override;
+  void keep_files() override;
   void command_gone(std::uint32_t id) override { gone_.insert(id); }
   void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) override {
     to_prepare_.push_back({&session, plumbing, moment});
@@ -70,6 +71,7 @@ class Guest : private Command::Host {
   UniqueFd children_;
   Channel channel_;
   std::optional<Machine> machine_;
+  UniqueFd disk_;  // of a machine that has one
   std::uint64_t memory_kills_ = 0;
   bool greeted_ = false, hello_due_ = false;
   Session::Config config_;

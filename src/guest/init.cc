@@ -111,9 +111,10 @@ Result<void> mount_root() {
 // What a sandbox expects to find whatever its image has.
 Result<void> furnish() {
   if (chdir("/root") < 0) return fail_errno("enter the root");
-  for (const char* directory : {"proc", "sys", "dev", "run", "tmp", "workspace"}) {
+  for (const char* directory : {"proc", "sys", "dev", "run", "tmp", "workspace", "root"}) {
     const bool made = mkdir(directory, 0755) == 0;
     if (made && std::string_view(directory) == "tmp") chmod(directory, 01777);
+    if (made && std::string_view(directory) == "root") chmod(directory, 0700);
   }
   for (const char* name : {"proc", "sys", "dev"}) {
     const std::string from = std::string("/") + name;
@@ -180,6 +181,7 @@ Result<Ports> begin_machine() {
   set_limits();
   os::bring_loopback_up();
   Ports ports;
+  if (os::has_word(line_of("/proc/cmdline"), "cove.disk")) ports.disk.reset(open("/", O_RDONLY | O_CLOEXEC));
   COVE_TRY(ports.channel, open_port("cove.channel"));
   COVE_TRY(ports.control, open_port("cove.control"));
   for (const int fd : {ports.channel.get(), ports.control.get()}) fcntl(fd, F_SETFL, O_RDWR | O_NONBLOCK);

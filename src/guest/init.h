@@ -11,6 +11,7 @@ namespace cove::guest {
 
 struct Ports {
   UniqueFd channel, control;
+  UniqueFd disk;  // a place on the sandbox's own; none if its files are in memory
 };
 
 // Loads the kernel's modules, puts the root together (the image below, memory or the sandbox's own disk above), enters

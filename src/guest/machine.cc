@@ -19,6 +19,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "guest/file_ops.h"
 #include "guest/transfer.h"
 #include "os/cgroup_layout.h"
 
@@ -123,6 +124,19 @@ Result<void> limit_processes(std::uint32_t most) {
   return os::write_text("/sys/fs/cgroup/commands/pids.max", std::to_string(most));
 }
 
+// What the image has there is hidden, as by any mount.
+Result<void> make_volume(const proto::MachineVolume& volume) {
+  constexpr unsigned long kFlags = MS_NOSUID | MS_NODEV;
+  const char* path = volume.path.c_str();
+  if (volume.read_only) {
+    if (mount(nullptr, path, nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kFlags, nullptr) == 0) return {};
+    return fail_errno("make " + volume.path + " read-only");
+  }
+  COVE_CHECK(make_directories(volume.path));
+  if (mount("volume", path, "tmpfs", kFlags, "size=90%,mode=0755") < 0) return fail_errno("mount " + volume.path);
+  return {};
+}
+
 }  // namespace
 
 std::uint64_t count_memory_kills() {
@@ -176,6 +190,10 @@ Result<void> Machine::handle(const proto::Message& message) {
     case proto::MachineType::get: {
       COVE_TRY(const auto request, proto::decode<proto::FileRequest>(message.payload));
       return begin_transfer(static_cast<proto::MachineType>(message.type), request);
+    }
+    case proto::MachineType::volume: {
+      COVE_TRY(const auto volume, proto::decode<proto::MachineVolume>(message.payload));
+      return make_volume(volume);
     }
     case proto::MachineType::renew: break;
   }

@@ -47,12 +47,14 @@ bool send_pieces(int from, int port) {
   }
 }
 
-bool take_pieces(int port, int to) {
+bool take_pieces(int port, int to, std::uint64_t most) {
   std::vector<char> bytes(proto::kPieceBytes);
   for (bool good = true;;) {
     std::uint32_t size = 0;
     if (!read_all(port, reinterpret_cast<char*>(&size), sizeof(size)) || size > bytes.size()) return false;
     if (size == 0) return good;
+    if (size > most) return false;
+    most -= size;
     if (!read_all(port, bytes.data(), size)) return false;
     good = good && write_all(to, bytes.data(), size);
   }

@@ -19,8 +19,9 @@ enum class MachineType : std::uint8_t {
   sync,  // what was written goes to the disk
   put,   // FileRequest: its input comes by a third port, in pieces, each after its size (u32); 0 ends them
   get,   // ... its output goes there likewise; answered when it is done
+  volume,
 };
-constexpr MachineType last(MachineType) { return MachineType::get; }
+constexpr MachineType last(MachineType) { return MachineType::volume; }
 inline constexpr std::size_t kPieceBytes = std::size_t{256} << 10;
 
 // A machine that goes on from saved memory believes to be the one that was saved.
@@ -37,6 +38,16 @@ struct Renew {
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.mark, s.realtime_ns, s.seed, s.hostname, s.machine_id, s.boot_id, s.hardware_address, s.resolv_conf, s.pids);
+  }
+};
+
+// A place for files of the host: empty and in memory, or, when they are there, closed.
+struct MachineVolume {
+  std::string path;
+  bool read_only = false;
+  template <class Ar, class Self>
+  static void fields(Ar& ar, Self& s) {
+    ar(s.path, s.read_only);
   }
 };
 

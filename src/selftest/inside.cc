@@ -3,8 +3,13 @@
 namespace cove::selftest {
 namespace {
 
-// Less than an attempt's time, so that it is the command that ends and not the conversation.
-constexpr std::chrono::seconds kActTime{8};
+// Less than what is left of an attempt's time, so that it is the command that ends and not the conversation.
+std::chrono::milliseconds act_time(const Call& call) {
+  constexpr std::chrono::milliseconds kUsual{8000}, kLeast{500};
+  if (call.deadline.is_never()) return kUsual;
+  return std::max(kLeast,
+                  std::chrono::duration_cast<std::chrono::milliseconds>(call.deadline.at() - Clock::now()) * 4 / 5);
+}
 
 std::string without_newline(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
@@ -55,7 +60,7 @@ Ran Inside::act(const std::vector<std::string>& words, const Call& call, On on) 
   command.argv.insert(command.argv.end(), words.begin(), words.end());
   command.cwd = directory_;
   command.pty = on == On::terminal;
-  command.timeout = kActTime;
+  command.timeout = act_time(call);
   return run(command, call);
 }
 
@@ -63,7 +68,7 @@ Ran Inside::shell(const std::string& script, const Call& call) {
   CommandSpec command;
   command.script = script;
   command.cwd = directory_;
-  command.timeout = kActTime;
+  command.timeout = act_time(call);
   Ran ran = run(command, call);
   // What many programs and shells say when they were refused something; an act of ours never ends so.
   if (ran.ending == Ending::exited && ran.code == 2) ran.code = 1;

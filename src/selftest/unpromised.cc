@@ -81,6 +81,92 @@ constexpr std::array<Exception, 13> kGvisor{{
     {"escape_oom_killer", "the kernel that ends processes sees gVisor, not the processes inside"},
 }};
 
+// A machine has a kernel, devices and a root of its own: what these reach is inside.
+constexpr std::array<std::string_view, 77> kOfTheMachine{"read_host_disks",
+                                                         "no_new_privs",
+                                                         "seccomp_filter",
+                                                         "capabilities",
+                                                         "setuid_program",
+                                                         "file_capabilities",
+                                                         "root_of_host",
+                                                         "dump_core",
+                                                         "change_interface",
+                                                         "raw_socket",
+                                                         "packet_socket",
+                                                         "bpf",
+                                                         "perf_event_open",
+                                                         "add_key",
+                                                         "keyctl",
+                                                         "userfaultfd",
+                                                         "io_uring",
+                                                         "fanotify",
+                                                         "personality",
+                                                         "set_clock",
+                                                         "set_hostname",
+                                                         "set_domainname",
+                                                         "real_time_priority",
+                                                         "read_kernel_log",
+                                                         "kexec_load",
+                                                         "kexec_file_load",
+                                                         "init_module",
+                                                         "finit_module",
+                                                         "delete_module",
+                                                         "reboot",
+                                                         "swapon",
+                                                         "quotactl",
+                                                         "acct",
+                                                         "iopl",
+                                                         "ioperm",
+                                                         "int80_bypass",
+                                                         "mknod_disk",
+                                                         "mknod_memory",
+                                                         "host_devices",
+                                                         "ptrace_guest",
+                                                         "guest_memory",
+                                                         "kcmp_guest",
+                                                         "unshare_user",
+                                                         "clone_newuser",
+                                                         "clone3_newuser",
+                                                         "unshare_mount",
+                                                         "unshare_pid",
+                                                         "unshare_net",
+                                                         "unshare_cgroup",
+                                                         "setns_first",
+                                                         "mount_tmpfs",
+                                                         "bind_mount",
+                                                         "remount",
+                                                         "pivot_root",
+                                                         "fsopen",
+                                                         "open_tree",
+                                                         "unmask_proc",
+                                                         "shared_pid_namespace",
+                                                         "shared_ipc_namespace",
+                                                         "shared_uts_namespace",
+                                                         "shared_user_namespace",
+                                                         "shared_cgroup_namespace",
+                                                         "write_core_pattern",
+                                                         "write_any_sysctl",
+                                                         "write_irq",
+                                                         "write_sysfs",
+                                                         "write_kernel_log",
+                                                         "read_keys",
+                                                         "read_timer_list",
+                                                         "read_kernel_symbols",
+                                                         "list_firmware",
+                                                         "overwrite_guest",
+                                                         "overwrite_first_process",
+                                                         "change_cgroup",
+                                                         "escape_oom_killer",
+                                                         "inject_keys",
+                                                         "inject_keys_long"};
+
+std::string_view of_machine(std::string_view attempt) {
+  if (attempt == "exhaust_processors") return "a machine that is held back does not see that its clock goes on";
+  return std::find(kOfTheMachine.begin(), kOfTheMachine.end(), attempt) == kOfTheMachine.end()
+             ? ""
+             : "it is the machine's own, and what it reaches is inside";
+}
+
 constexpr std::array<Exception, 3> kApptainer{{
     {"shared_cgroup_namespace", "apptainer makes none"},
     {"write_any_sysctl", "apptainer's /proc has those of its own pid namespace, which are nobody else's"},
@@ -101,6 +187,7 @@ std::string_view unpromised(std::string_view backend, std::string_view attempt) 
   if (backend == "podman" && !find(kPodman, attempt).empty()) return find(kPodman, attempt);
   if (backend == "apptainer") return find(kApptainer, attempt);
   if (backend == "gvisor") return find(kGvisor, attempt);
+  if (backend == "microvm") return of_machine(attempt);
   return has_engine(backend) ? find(kEngine, attempt) : "";
 }
 

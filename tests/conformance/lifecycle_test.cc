@@ -190,8 +190,10 @@ TEST_F(Contract, Case103_ALimitOfProcessesHoldsIsToldAndLeavesControl) {
     return said.find("Resource temporarily unavailable") != std::string::npos;
   };
   EXPECT_TRUE(eventually(refused, limit(20s))) << said;
-  EXPECT_LE(processes_of(spec.name).size(), 100U);
-  EXPECT_GE(processes_of(spec.name).size(), 50U);  // some come and go
+  if (why_not_seen_by_host().empty()) {
+    EXPECT_LE(processes_of(spec.name).size(), 100U);
+    EXPECT_GE(processes_of(spec.name).size(), 50U);  // some come and go
+  }
   // What is asked now is answered, or refused with the reason; it does not hang.
   const auto commands = sandbox->commands(soon());
   ASSERT_TRUE(commands) << commands.error().text();

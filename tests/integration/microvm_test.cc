@@ -1,6 +1,8 @@
 // Machines: what only a kernel of its own has to show, and what is left of it.
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
@@ -8,11 +10,14 @@
 #include <cstdlib>
 #include <ctime>
 #include <filesystem>
+#include <fstream>
 
+#include "backend/native/network.h"
 #include "client/cove.h"
 #include "helpers/home.h"
 #include "helpers/process.h"
 #include "helpers/program.h"
+#include "os/net.h"
 
 namespace cove {
 namespace {
@@ -132,6 +137,23 @@ TEST(Microvm, ACounterContinuesAfterAPauseWithTheRightTime) {
   ASSERT_TRUE(one.signal(*id, {.signal = 9}));
 }
 
+// Its disk goes along, and neither needs the snapshot any more that it was made from.
+TEST(Microvm, AForkOfAForkHasTheDiskAndAnIdentityOfItsOwn) {
+  SandboxSpec spec = small();
+  spec.disk_bytes = std::uint64_t{128} << 20;
+  Sandbox first = create(spec);
+  EXPECT_EQ(sh(first, "echo kept >/root/kept; X=5"), "");
+  auto forks = first.fork(1, {.deadline = Deadline::after(60s)}, Saved::memory);
+  ASSERT_TRUE(forks) << forks.error().text();
+  EXPECT_EQ(sh(forks->at(0), "echo more >>/root/kept; sync"), "");
+  auto again = forks->at(0).fork(1, {.deadline = Deadline::after(60s)}, Saved::memory);
+  ASSERT_TRUE(again) << again.error().text();
+  EXPECT_EQ(sh(again->at(0), "cat /root/kept; echo $X; hostname"), "kept\nmore\n5\n" + again->at(0).name() + "\n");
+  EXPECT_EQ(sh(first, "cat /root/kept"), "kept\n");
+  const std::string script = "head -c 16 /dev/urandom | od -An -tx1; cat /etc/machine-id";
+  EXPECT_NE(sh(again->at(0), script), sh(forks->at(0), script));
+}
+
 TEST(Microvm, AKernelPanicIsToldAndHurtsNobodyElse) {
   Sandbox one = create(small());
   const auto done =
@@ -206,6 +228,91 @@ TEST(Microvm, FilesOnADiskSurviveAStop) {
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(sh(*again, "cat /root/kept; echo $X"), "kept\n5\n");
   EXPECT_TRUE(Sandbox::remove(spec.name));
+}
+
+void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
+
+TEST(Microvm, AVolumeIsCopiedInAndWhatChangedComesBackAtTheEnd) {
+  namespace fs = std::filesystem;
+  const std::string host = home().make_directory("volume"), other = home().make_directory("read");
+  fs::create_directories(host + "/below/gone");
+  for (const char* name : {"/same", "/both", "/below/changed", "/below/gone/file"}) write_text(host + name, "before\n");
+  write_text(other + "/file", "before\n");
+  struct stat before{}, after{};
+  ASSERT_EQ(stat((host + "/same").c_str(), &before), 0);
+  {
+    SandboxSpec spec = small();
+    spec.volumes = {host + ":/workspace", other + ":/mnt/other:ro"};
+    Sandbox one = create(spec);
+    EXPECT_EQ(sh(one, "cat same /mnt/other/file; touch /mnt/other/new 2>/dev/null || echo refused"),
+              "before\nbefore\nrefused\n");
+    EXPECT_EQ(sh(one,
+                 "echo after | tee both >below/changed; rm -r below/gone; mkdir -m 700 new; echo new >new/file; "
+                 "ln -s /etc/passwd out; chmod 4755 same"),
+              "");
+    write_text(host + "/both", "meanwhile\n");
+    const auto saved = one.fork(1, {}, Saved::memory);
+    EXPECT_EQ(saved.error().code, Errc::unsupported);
+    EXPECT_EQ(slurp(host + "/below/changed"), "before\n");
+  }
+  EXPECT_EQ(slurp(host + "/below/changed"), "after\n");
+  EXPECT_EQ(slurp(host + "/both"), "meanwhile\n");  // never overwritten
+  EXPECT_EQ(slurp(host + "/new/file"), "new\n");
+  EXPECT_FALSE(fs::exists(host + "/below/gone"));
+  EXPECT_FALSE(fs::is_symlink(host + "/out"));
+  EXPECT_EQ(slurp(other + "/file"), "before\n");
+  ASSERT_EQ(stat((host + "/same").c_str(), &after), 0);
+  EXPECT_EQ(after.st_mode & S_ISUID, 0U);
+}
+
+// Somebody to connect to, on all addresses of this machine.
+class Listener {
+ public:
+  Listener() : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in any{.sin_family = AF_INET};
+    socklen_t size = sizeof(any);
+    if (bind(socket_.get(), reinterpret_cast<sockaddr*>(&any), size) == 0 && listen(socket_.get(), 8) == 0 &&
+        getsockname(socket_.get(), reinterpret_cast<sockaddr*>(&any), &size) == 0)
+      port_ = std::to_string(ntohs(any.sin_port));
+  }
+  const std::string& port() const { return port_; }
+
+ private:
+  UniqueFd socket_;
+  std::string port_;
+};
+
+std::string own_address() {
+  const auto all = os::own_ipv4_networks();
+  for (const os::Ipv4Net& one : all ? *all : std::vector<os::Ipv4Net>()) {
+    if (one.address >> 24 != 127) return os::Ipv4Net{one.address, 32}.text();
+  }
+  return "";
+}
+
+TEST(Microvm, ANetworkLeadsOutAndNotToThisMachine) {
+  const std::string address = own_address();
+  if (address.empty()) GTEST_SKIP() << "this machine has no address but its loopback";
+  if (const auto program = native::probe_network(); !program) GTEST_SKIP() << program.error().message;
+  const Listener listener;
+  const std::string port = "/" + listener.port();
+  const auto reached = [&](Sandbox& one, const std::string& where) {
+    return sh(one, "timeout 10 bash -c 'exec 3<>/dev/tcp/" + where + port + "' 2>/dev/null && echo yes || echo no");
+  };
+  SandboxSpec spec = small();
+  spec.net = "full,private";
+  Sandbox open = create(spec);
+  EXPECT_EQ(reached(open, address), "yes\n");
+  EXPECT_EQ(reached(open, "10.0.2.2"), "no\n");  // this machine's loopback, if QEMU were not in a network of its own
+  auto forks = open.fork(1, {.deadline = Deadline::after(60s)}, Saved::memory);
+  ASSERT_TRUE(forks) << forks.error().text();
+  EXPECT_EQ(reached(forks->at(0), address), "yes\n");
+  EXPECT_NE(sh(open, "cat /sys/class/net/eth0/address"), sh(forks->at(0), "cat /sys/class/net/eth0/address"));
+  spec = small();
+  spec.net = "full";
+  Sandbox walled = create(spec);
+  for (const std::string& where : {address, std::string("10.0.2.2"), std::string("192.168.1.1")})
+    EXPECT_EQ(reached(walled, where), "no\n") << where;
 }
 
 TEST(Microvm, WhatItCannotHonourIsRefusedWithAWayOut) {

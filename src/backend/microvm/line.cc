@@ -69,7 +69,7 @@ std::vector<std::string> qemu_line(const LineSpec& spec) {
   add_streams(line);
   add_disk(line, "root", root_fd, ",read-only=on");
   if (shape.disk_mib > 0) add_disk(line, "disk", disk_fd, ",discard=unmap");
-  if (shape.network) add(line, {"-netdev", "user,id=net", "-device", "virtio-net-device,netdev=net"});
+  if (shape.network) add(line, {"-netdev", "user,id=net,ipv6=off", "-device", "virtio-net-device,netdev=net"});
   if (spec.begin == Begin::boot)
     add(line, {"-kernel", "/proc/self/fd/" + text(kernel_fd), "-initrd", "/proc/self/fd/" + text(initrd_fd), "-append",
                kernel_line(spec)});

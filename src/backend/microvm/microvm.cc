@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <ctime>
 #include <optional>
@@ -106,8 +107,25 @@ class MicrovmPlace final : public Place {
   Ended ended() override { return {vm_.why_gone().message}; }
   Result<void> pause(Deadline deadline) override { return vm_.stop(deadline); }
   Result<void> resume(Deadline deadline) override { return vm_.go_on(deadline); }
+  Result<bool> seal(const std::string&, Deadline) override {
+    return fail(
+        Errc::unsupported,
+        "the files of a machine are in its memory and cannot be sealed by themselves: add --memory, which saves "
+        "all of it, or use --backend native");
+  }
   Result<void> save_memory(const std::string& directory, Deadline deadline) override {
+    // Whose changes would go to the host?
+    if (!std::all_of(volumes_.begin(), volumes_.end(), [](const auto& one) { return one.is_read_only(); }))
+      return fail(Errc::unsupported, "a machine with volumes that come back cannot be saved: make them :ro");
     return vm_.save(directory, deadline);
+  }
+  Result<std::vector<std::string>> sync_volumes(Deadline deadline) override {
+    std::vector<std::string> all;
+    for (CopiedVolume& volume : volumes_) {
+      COVE_TRY(auto left, volume.copy_back(vm_, deadline));
+      all.insert(all.end(), left.begin(), left.end());
+    }
+    return all;
   }
   Result<void> destroy(Deadline) override {
     if (std::exchange(over_, true)) return {};
@@ -121,12 +139,10 @@ class MicrovmPlace final : public Place {
  private:
   // A machine that is gone has taken them along.
   void bring_back(Deadline deadline) {
-    for (CopiedVolume& volume : volumes_) {
-      const auto left = volume.copy_back(vm_, deadline);
-      if (!left) log_event("volume.not_copied_back", {{"error", left.error().message}});
-      for (const std::string& why : left ? *left : std::vector<std::string>())
-        log_event("volume.not_copied_back", {{"why", why}});
-    }
+    const auto left = sync_volumes(deadline);
+    if (!left) log_event("volume.not_copied_back", {{"error", left.error().message}});
+    for (const std::string& why : left ? *left : std::vector<std::string>())
+      log_event("volume.not_copied_back", {{"why", why}});
   }
 
   Vm vm_;
@@ -147,9 +163,6 @@ Result<void> check(const SandboxSpec& spec) {
   if (spec.net == "host") return refuse("--net host", "a machine has its own network; use --backend native");
   if (!spec.net.empty() && spec.net != "none" && !wants_full(spec))
     return fail(Errc::invalid, "--net " + spec.net + ": there are none, full and full,private");
-  if (wants_full(spec)) return refuse("--net " + spec.net, "its walls have not been tried yet; use --backend native");
-  if (!spec.volumes.empty())
-    return refuse("--volume", "to copy them in and back is not finished; use 'cove cp', or --backend native");
   if (spec.disk_bytes > 0 && spec.disk_bytes < kLeastDisk) return refuse("--disk", "its file system needs 64m");
   return {};
 }
@@ -175,7 +188,10 @@ Result<os::LimitGroup> make_limits(const SandboxSpec& spec, const Shape& shape) 
   os::Limits limits;
   if (spec.cpus > 0 && spec.cpus < shape.cpus) limits.cpus = spec.cpus;
   if (!os::probe_limits().memory.empty()) limits.memory_bytes = (shape.memory_mib << 20U) + kQemusOwn;
-  return os::LimitGroup::make(os::group_name(native::home_of(spec), spec.name), limits);
+  // A keeper that was killed leaves its group, of which nothing runs any more: whoever starts holds the sandbox's lock.
+  const std::string name = os::group_name(native::home_of(spec), spec.name);
+  [[maybe_unused]] const auto removed = os::remove_limit_group(name, Deadline::after(5s));
+  return os::LimitGroup::make(name, limits);
 }
 
 std::string template_of(const VmSpec& spec, const RootImage& root) {
@@ -260,6 +276,7 @@ Result<VmSpec> make_machine(const SandboxSpec& spec, Deadline deadline) {
   COVE_TRY(machine.shape, shape_of(spec));
   COVE_TRY(machine.qemu, find_qemu());
   machine.disk = spec.directory + "/disk";
+  machine.own_root = spec.directory + "/image";
   COVE_TRY(machine.cache, cache_directory(native::home_of(spec)));
   for (const char* below : {"/templates", "/held"}) {
     if (mkdir((machine.cache + below).c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make a cache");
@@ -337,6 +354,7 @@ Probe MicrovmBackend::probe(Deadline) {
                         "pty",
                         "files",
                         "forward",
+                        "volumes",
                         "net:none",
                         "fs-read",
                         "fs-write",
@@ -346,11 +364,13 @@ Probe MicrovmBackend::probe(Deadline) {
                         "image:directory",
                         "image:oci",
                         "pause",
+                        "snapshot:memory",
                         "persistent",
                         "limit:disk=ext4",
                         "limit:memory=machine",
                         "limit:cpus=machine",
                         "limit:pids=cgroup v2"};
+  if (native::probe_network()) probe.capabilities.insert(probe.capabilities.end(), {"net:full", "net:full,private"});
   probe.capabilities.push_back("accel:" + accel->text());
   return probe;
 }

@@ -86,7 +86,8 @@ bool look_around(const native::Plan& plan, native::Scene&) {
 
 bool make_image(const native::Plan& plan, native::Scene&) {
   const MakePlan& with = own(plan);
-  std::vector<std::string> words{"mkfs.erofs", "--quiet"};
+  // Names that several files share in a table of their own would be looked for in all directories, also those left out.
+  std::vector<std::string> words{"mkfs.erofs", "--quiet", "-x2147483647"};
   if (with.all_root) words.emplace_back("--all-root");
   for (const std::string& path : left_out) words.push_back("--exclude-path=" + path);
   words.push_back("/proc/self/fd/" + std::to_string(with.out));

@@ -50,6 +50,13 @@ Result<void> copy_disk(const std::string& from, const std::string& to) {
   return copy_sparsely(source.get(), target.get());
 }
 
+Result<void> keep_root(VmSpec& spec) {
+  unlink(spec.own_root.c_str());
+  if (link(spec.root.c_str(), spec.own_root.c_str()) < 0) return fail_errno("keep the image of the root");
+  spec.root = spec.own_root;
+  return {};
+}
+
 // What the kernel said. A pipe holds as much as fits: what runs inside cannot fill this machine's memory by talking.
 void read_console(int console, std::string& said) {
   std::array<char, 4096> bytes{};
@@ -94,6 +101,7 @@ Result<Vm> Vm::launch(VmSpec spec, Begin begin, UniqueFd ram, bool shared, const
   if (pipe2(console, O_CLOEXEC | O_NONBLOCK) < 0) return fail_errno("make a console");
   vm.console_.reset(console[0]);
   const UniqueFd spoken(console[1]);
+  COVE_CHECK(keep_root(spec));
   COVE_TRY(const UniqueFd root, open_file(spec.root, O_RDONLY));
   JailPlan plan;
   plan.kvm = spec.accel.kvm;
@@ -233,20 +241,31 @@ Result<Channel> Vm::open_stream(const proto::Renew& renew, Deadline deadline) {
   return channel;
 }
 
+Result<void> Vm::make_volume(const proto::MachineVolume& volume, Deadline deadline) {
+  return ask(proto::MachineType::volume, proto::encode(volume), deadline);
+}
+
 Result<void> Vm::put_tree(const std::string& from, const std::string& inside, Deadline deadline) {
   COVE_CHECK(
       tell(proto::MachineType::put, proto::encode(proto::FileRequest{.op = proto::FileOp::tar_in, .path = inside})));
-  const auto sent = move_files({.op = proto::FileOp::tar_out, .path = from + "/."}, Way::there, files_.get(), deadline);
+  const auto sent =
+      move_files({.op = proto::FileOp::tar_out, .path = from + "/."}, Way::there, {.fd = files_.get()}, deadline);
   auto done = hear(proto::MachineType::put, deadline);
   return sent ? done : sent;
 }
 
 Result<void> Vm::get_tree(const std::string& inside, const std::string& into, Deadline deadline) {
+  if (files_lost_) return fail(Errc::disconnected, "an earlier transfer of the machine's files broke off");
   if (stopped_) COVE_CHECK(go_on(deadline));
   const proto::FileRequest request{.op = proto::FileOp::tar_out, .path = inside + "/."};
   COVE_CHECK(tell(proto::MachineType::get, proto::encode(request)));
-  const auto taken = move_files({.op = proto::FileOp::tar_in, .path = into}, Way::back, files_.get(), deadline);
+  // Its files are all in its memory or on its disk; an archive has some more.
+  const std::uint64_t room = (spec_.shape.memory_mib + spec_.shape.disk_mib) << 21U;
+  files_lost_ = true;
+  const auto taken =
+      move_files({.op = proto::FileOp::tar_in, .path = into}, Way::back, {.fd = files_.get(), .most = room}, deadline);
   auto done = hear(proto::MachineType::get, deadline);
+  files_lost_ = !taken || !done;
   return done ? taken : done;
 }
 
@@ -313,6 +332,7 @@ Result<void> Vm::end(Deadline deadline) {
     [[maybe_unused]] const auto sent = jailed_->qemu.signal(SIGKILL);
     COVE_CHECK(jailed_->qemu.wait(deadline));
   }
+  unlink(spec_.own_root.c_str());
   if (network_) COVE_CHECK(network_->stop(deadline));
   return {};
 }

@@ -19,11 +19,12 @@ namespace cove::microvm {
 struct VmSpec {
   Shape shape;
   Accel accel;
-  std::string qemu;   // the program
-  std::string cache;  // where others look for memory that they could share
-  BootFiles boot;     // unused where it goes on from its memory
-  std::string root;   // the image of its root
-  std::string disk;   // the sandbox's own; "" if it has none
+  std::string qemu;      // the program
+  std::string cache;     // where others look for memory that they could share
+  BootFiles boot;        // unused where it goes on from its memory
+  std::string root;      // the image of its root
+  std::string own_root;  // where a link to it is kept, so that it can be saved when others have forgotten it
+  std::string disk;      // the sandbox's own; "" if it has none
   std::optional<native::NetworkSetup> network;
 };
 
@@ -48,6 +49,7 @@ class Vm {
   Result<void> save(const std::string& directory, Deadline deadline);
   // A directory of this machine becomes one inside, and the other way round; what is there stays unless it is in the
   // way. Everything belongs to root inside, and here to whoever calls.
+  Result<void> make_volume(const proto::MachineVolume& volume, Deadline deadline);
   Result<void> put_tree(const std::string& from, const std::string& inside, Deadline deadline);
   Result<void> get_tree(const std::string& inside, const std::string& into, Deadline deadline);
   // What is written inside is on the disk afterwards.
@@ -79,6 +81,7 @@ class Vm {
   proto::MessageReader control_reader_;
   std::string said_;  // by the kernel
   bool shares_ram_ = true, stopped_ = false;
+  bool files_lost_ = false;  // a transfer broke off: nobody knows what comes next by their port
 };
 
 }  // namespace cove::microvm
