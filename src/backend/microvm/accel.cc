@@ -4,6 +4,7 @@
 #include <linux/kvm.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <x86intrin.h>
 
@@ -25,7 +26,11 @@ namespace {
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
 
-constexpr auto kLimit = 300ms;
+// Of the processor's time, not of the clock's: a machine that is busy interprets nothing. The clock ends what waits.
+constexpr long kLimitNs = 300'000'000;
+constexpr auto kLongest = 3s;
+// KVM's first machine since the boot costs more than any later one, most where KVM's own host is translated.
+constexpr int kTrials = 3;
 constexpr std::size_t kMemory = std::size_t{2} << 20;
 constexpr std::size_t kCode = 0x1000, kTables = 0x10000;
 
@@ -141,6 +146,37 @@ class Trial {
   unsigned char* memory_ = nullptr;
 };
 
+constexpr const char* kTooSlow = "KVM did not run 64-bit code to its end in 300 ms: it is interpreted, not executed";
+
+// The end of this process when it has used its time; a virtual processor's is its process's.
+void limit_processor_time() {
+  sigevent end{};
+  end.sigev_notify = SIGEV_SIGNAL;
+  end.sigev_signo = SIGKILL;
+  timer_t timer{};
+  itimerspec when{};
+  when.it_value.tv_nsec = kLimitNs;
+  if (timer_create(CLOCK_PROCESS_CPUTIME_ID, &end, &timer) < 0 || timer_settime(timer, 0, &when, nullptr) < 0) _exit(1);
+}
+
+std::string try_kvm(Words& words) {
+  std::strcpy(words.text.data(), kTooSlow);
+  auto cloned = os::clone_process(0);
+  if (!cloned) return "no process could be made to try KVM";
+  if (cloned->pid == 0) {
+    limit_processor_time();
+    Trial(words).run();
+    _exit(0);
+  }
+  os::Child child = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
+  if (!child.wait(Deadline::after(kLongest))) {
+    [[maybe_unused]] const auto sent = child.signal(SIGKILL);
+    [[maybe_unused]] const auto reaped = child.wait(Deadline::after(2s));
+  }
+  words.text.back() = '\0';
+  return words.text.data();
+}
+
 std::uint64_t now_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);
@@ -175,6 +211,13 @@ Accel probe(const std::string& cache) {
   return accel;
 }
 
+// QEMU is nobody (jail.h), with one of root's groups.
+bool open_to_root_alone() {
+  struct stat info{};
+  if (geteuid() != 0 || stat("/dev/kvm", &info) < 0) return false;
+  return (info.st_mode & 0060) != 0060 && (info.st_mode & 0006) != 0006;
+}
+
 }  // namespace
 
 std::string Accel::text() const {
@@ -186,20 +229,8 @@ std::string why_no_kvm() {
   auto* words =
       static_cast<Words*>(mmap(nullptr, sizeof(Words), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   if (words == MAP_FAILED) return "there is no memory to try KVM";
-  std::strcpy(words->text.data(), "KVM did not run 64-bit code to its end in 300 ms: it is interpreted, not executed");
-  auto cloned = os::clone_process(0);
-  if (!cloned) return "no process could be made to try KVM";
-  if (cloned->pid == 0) {
-    Trial(*words).run();
-    _exit(0);
-  }
-  os::Child child = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
-  if (!child.wait(Deadline::after(kLimit))) {
-    [[maybe_unused]] const auto sent = child.signal(SIGKILL);
-    [[maybe_unused]] const auto reaped = child.wait(Deadline::after(2s));
-  }
-  words->text.back() = '\0';
-  std::string why = words->text.data();
+  std::string why;
+  for (int i = 0; i < kTrials && (i == 0 || why == kTooSlow); ++i) why = try_kvm(*words);
   munmap(words, sizeof(Words));
   return why;
 }
@@ -208,6 +239,10 @@ Result<Accel> choose_accel(const std::string& cache, const std::string& wanted) 
   if (!wanted.empty() && wanted != "auto" && wanted != "kvm" && wanted != "tcg")
     return fail(Errc::invalid, "--accel " + wanted + ": there are auto, kvm and tcg");
   Accel accel = probe(cache);
+  if (accel.kvm && open_to_root_alone()) {
+    accel.kvm = false;
+    accel.why = "/dev/kvm is open to root alone, and QEMU is nobody here ('chmod 660 /dev/kvm' opens it to a group)";
+  }
   if (wanted == "kvm" && !accel.kvm)
     return fail(Errc::unsupported, "--accel kvm: " + accel.why + "; --accel tcg works without it, slower");
   if (wanted == "tcg" && accel.kvm) {
