@@ -31,8 +31,8 @@ void define_remove(Arguments& arguments, Options& options) {
 }
 
 Result<void> start(const std::string& name, const Options&) {
-  COVE_TRY(const auto sandbox, open_or_start(name));
-  (void)sandbox;
+  COVE_TRY(const auto opened, open_or_start(name));
+  (void)opened;
   return {};
 }
 
