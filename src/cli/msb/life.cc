@@ -62,8 +62,8 @@ int for_each_name(Arguments& arguments, std::vector<std::string> words) {
     const auto done = Act(name, options);
     if (done) continue;
     code = kFailed;
-    // A quiet removal does not even say that there was nothing, as msb's.
-    if (Act != remove || !options.common.quiet || done.error().code != Errc::not_found) failed(done.error());
+    // As msb: a quiet start or removal does not even say why not; a quiet stop does.
+    if (Act == stop || !options.common.quiet) failed(done.error());
   }
   return code;
 }
