@@ -4,7 +4,7 @@ DESTDIR ?=
 JOBS    ?= $(shell nproc)
 preset  ?= dev
 
-.PHONY: all run test bench python lint format install deps clean help build
+.PHONY: all run test test-kvm bench python lint format install deps clean help build
 all: build/release/build.ninja ## build the release programs: build/cove and its companions
 	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp cove_shared
 
@@ -14,6 +14,10 @@ run: deps ## install what is missing, build, and show a sandbox at work
 
 test: ## install what is missing, build, and run every check; ends with a summary
 	@scripts/test
+
+test-kvm: deps build/release/build.ninja ## real KVM and the real msb, in a translated machine that has them: minutes
+	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-image conformance-basics conformance-profile conformance-isolation
+	@tests/kvm/test-kvm build/release
 
 bench: deps build/release/build.ninja ## measure, as ratios in one run; BENCH_ARGS=--json for machines
 	@cmake --build --preset release -j $(JOBS)
@@ -55,7 +59,7 @@ clean: ## remove everything that was built
 	rm -rf build
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile | expand -t 10
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
 
 build/release/build.ninja:
 	@cmake --preset release >/dev/null

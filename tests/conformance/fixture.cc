@@ -67,7 +67,8 @@ namespace {
 
 // Everywhere else what these probes look for is promised, and its absence a failure.
 bool has_own_kernel() {
-  return testing_helpers::backend_name() == "gvisor" || testing_helpers::backend_name() == "microvm";
+  const std::string backend = testing_helpers::backend_name();
+  return backend == "gvisor" || backend == "microvm" || backend == "microsandbox";
 }
 
 }  // namespace

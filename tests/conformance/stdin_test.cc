@@ -1,5 +1,7 @@
 // E: stdin, cases 61-66.
 
+#include <cstdlib>
+
 #include "conformance/fixture.h"
 
 namespace cove::conformance {
@@ -29,9 +31,11 @@ TEST_F(Contract, Case063_100MegabytesToAProgramThatReadsNothing) {
   EXPECT_LT(ran.took, limit(20s));
 }
 
+// COVE_TEST_STDIN_BYTES: less of it, where the way inside leads through two translated kernels.
 TEST_F(Contract, Case063_100MegabytesArriveWhole) {
-  const std::string much(100'000'000, 'x');
-  EXPECT_RAN(sh_with_stdin("wc -c", much), 0, "100000000\n");
+  const char* wanted = std::getenv("COVE_TEST_STDIN_BYTES");
+  const std::string much(wanted != nullptr ? std::stoul(wanted) : 100'000'000, 'x');
+  EXPECT_RAN(sh_with_stdin("wc -c", much), 0, std::to_string(much.size()) + "\n");
 }
 
 TEST_F(Contract, Case064_EveryReaderOfACommandSharesItsStdin) {

@@ -117,7 +117,8 @@ SandboxSpec make_spec() {
   set_env(spec, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
   // The whole of this machine would take longer to copy than all tests.
   if (spec.backend == "microvm") spec.image = env_or("COVE_TEST_ROOT", "");
-  if (has_engine(spec.backend) || spec.backend == "apptainer") spec.image = env_or("COVE_IMAGE", "");
+  if (has_engine(spec.backend) || spec.backend == "apptainer" || spec.backend == "microsandbox")
+    spec.image = env_or("COVE_IMAGE", "");
   if (spec.backend == "apptainer") spec.engine = env_or("COVE_ENGINE", "");
   if (spec.backend != "local") {
     set_env(spec, "HOME", "/root");

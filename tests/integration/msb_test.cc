@@ -38,6 +38,8 @@ TEST_F(Msb, RunKeepsOnlyWhatHasAName) {
   EXPECT_EQ(msb("run --quiet --no-net --name kept seed:1 -- sh -c 'echo there > /root/file'").code, 0);
   EXPECT_EQ(msb("ls -q --stopped").out, "kept\n");
   EXPECT_EQ(msb("exec kept -- cat /root/file").out, "there\n");
+  EXPECT_EQ(msb("ls -q --stopped").out, "kept\n");
+  EXPECT_EQ(msb("start kept").code, 0);
   EXPECT_EQ(msb("ls -q --stopped").out, "");
   const Ran refused = msb("rm kept");
   EXPECT_EQ(refused.code, 1);

@@ -54,12 +54,16 @@ Result<std::unique_ptr<Place>> MicrosandboxPlace::start(Msb msb, const SandboxSp
   return place;
 }
 
-// `exec` starts again what was stopped, so that one that is there needs nothing more.
+// `exec` would start again what was stopped, and stop it with its own end, however that comes: it is started apart. One
+// that ran on after a keeper's death refuses this, and is as good.
 Result<void> MicrosandboxPlace::begin(const SandboxSpec& spec) {
   if (persistent_) {
     const bool kept = access((spec.directory + "/" + kKeptOutside).c_str(), F_OK) == 0;
     COVE_TRY(const bool there, msb_.has(name_));
-    if (there && kept) return {};
+    if (there && kept) {
+      [[maybe_unused]] const auto started = msb_.ask({"start", "--quiet", name_}, Deadline::after(kCreateTime));
+      return {};
+    }
     if (kept) notes_.emplace_back("its microVM had been removed from outside and was made anew, without its files");
     COVE_CHECK(leave_mark(spec));
   }
@@ -91,7 +95,9 @@ Result<void> MicrosandboxPlace::destroy(Deadline) {
   if (over_) return {};
   exec_.reset();
   if (persistent_) {
-    const auto stopped = msb_.ask({"stop", "--quiet", "--force", name_}, Deadline::after(kStopTime));
+    // Not by force at first: what its kernel has not written yet would be lost.
+    auto stopped = msb_.ask({"stop", "--quiet", name_}, Deadline::after(kStopTime));
+    if (!stopped) stopped = msb_.ask({"stop", "--quiet", "--force", name_}, Deadline::after(kStopTime));
     if (!stopped) COVE_CHECK(msb_.has(name_));
   } else {
     COVE_CHECK(msb_.remove(name_));

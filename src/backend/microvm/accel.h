@@ -24,9 +24,9 @@ struct Accel {
 Result<Accel> choose_accel(const std::string& cache, const std::string& wanted);
 
 // Whether KVM executes ordinary 64-bit code as fast as the processor does: SSE and a million turns of a loop, in a
-// virtual processor of its own, within 300 ms. "" if it does, otherwise why not. To open /dev/kvm, or to run a few
-// instructions of real mode, proves nothing: software that stands in for KVM interprets those and then hangs on
-// everything else.
+// virtual processor of its own, within 300 ms of processor time. "" if it does, otherwise why not. To open /dev/kvm, or
+// to run a few instructions of real mode, proves nothing: software that stands in for KVM interprets those and then
+// hangs on everything else.
 std::string why_no_kvm();
 
 }  // namespace cove::microvm

@@ -50,6 +50,12 @@ void describe(Arguments& arguments) {
   define(arguments, options);
 }
 
+int run(Sandbox& sandbox, const Options& options) {
+  const bool terminal = options.terminal || (stdin_is_terminal() && !options.no_terminal && !options.stream);
+  if (terminal) return run_on_terminal(sandbox, options.command, Input::ours);
+  return run_piped(sandbox, options.command);
+}
+
 int main(Arguments& arguments, std::vector<std::string> words) {
   Options options;
   define(arguments, options);
@@ -59,11 +65,13 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   if (!env) return failed(env.error());
   options.command.env = std::move(*env);
   if (options.command.argv.empty()) options.command.argv = {"/bin/sh"};
-  auto sandbox = open_or_start(options.name);
-  if (!sandbox) return failed(sandbox.error());
-  const bool terminal = options.terminal || (stdin_is_terminal() && !options.no_terminal && !options.stream);
-  if (terminal) return run_on_terminal(*sandbox, options.command, Input::ours);
-  return run_piped(*sandbox, options.command);
+  auto opened = open_or_start(options.name);
+  if (!opened) return failed(opened.error());
+  const int code = run(opened->sandbox, options);
+  // What was stopped is so again, as msb leaves it.
+  if (const auto stopped = opened->started ? opened->sandbox.stop({.remove = false}) : Result<void>{}; !stopped)
+    return failed(stopped.error());
+  return code;
 }
 
 }  // namespace
@@ -71,7 +79,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
 const Command kExec{
     .name = "exec",
     .usage = "[OPTIONS] NAME [-- COMMAND...]",
-    .summary = "Run a command in a sandbox, which is started if it was stopped",
+    .summary = "Run a command in a sandbox, which is started for it if it was stopped",
     .examples = "  msb exec t -- ls -la /\n  echo 1+1 | msb exec t -- bc\n  msb exec --env TOKEN t -- ./deploy",
     .run = main,
     .describe = describe,

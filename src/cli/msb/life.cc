@@ -31,8 +31,8 @@ void define_remove(Arguments& arguments, Options& options) {
 }
 
 Result<void> start(const std::string& name, const Options&) {
-  COVE_TRY(const auto sandbox, open_or_start(name));
-  (void)sandbox;
+  COVE_TRY(const auto opened, open_or_start(name));
+  (void)opened;
   return {};
 }
 
@@ -62,8 +62,8 @@ int for_each_name(Arguments& arguments, std::vector<std::string> words) {
     const auto done = Act(name, options);
     if (done) continue;
     code = kFailed;
-    // A quiet removal does not even say that there was nothing, as msb's.
-    if (Act != remove || !options.common.quiet || done.error().code != Errc::not_found) failed(done.error());
+    // As msb: a quiet start or removal does not even say why not; a quiet stop does.
+    if (Act == stop || !options.common.quiet) failed(done.error());
   }
   return code;
 }

@@ -63,9 +63,11 @@ Result<record::Info> look(const std::string& name) {
   return opened->info();
 }
 
-Result<Sandbox> open_or_start(const std::string& name) {
+Result<Opened> open_or_start(const std::string& name) {
   COVE_TRY(const record::Info info, look(name));
-  return info.life == record::Life::stopped ? Sandbox::restart(info.name) : Sandbox::open(info.name);
+  const bool stopped = info.life == record::Life::stopped;
+  COVE_TRY(Sandbox sandbox, stopped ? Sandbox::restart(info.name) : Sandbox::open(info.name));
+  return Opened{std::move(sandbox), stopped};
 }
 
 int finish_as_msb(const Outcome& outcome, std::chrono::milliseconds timeout, const LiveOutput& output) {

@@ -4,7 +4,7 @@
 // KVM.
 //
 //   sandboxes    Cove's own, kept (--persistent) as msb keeps its: stop and start lose nothing, exec starts what was
-//                stopped. A name that is none of ours gets one (record::name_for).
+//                stopped, for as long as its command runs. A name that is none of ours gets one (record::name_for).
 //   backend      COVE_MSB_BACKEND, else microvm where KVM works, else native
 //   network      public by default, as msb's (`full`); --no-net and the older --no-network take it away
 //   exit codes   the command's own; 1 for an error of ours ("error: ..." on stderr); 2 for wrong usage
@@ -41,7 +41,11 @@ int failed(const Error& error);
 // A sandbox by msb's name for it.
 Result<record::Info> look(const std::string& name);
 // The same, started if it was stopped.
-Result<Sandbox> open_or_start(const std::string& name);
+struct Opened {
+  Sandbox sandbox;
+  bool started = false;
+};
+Result<Opened> open_or_start(const std::string& name);
 
 // A program with our stdin, whose output is ours; the exit code.
 int run_piped(Sandbox& sandbox, CommandSpec command);
