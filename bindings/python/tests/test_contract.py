@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import cove
+from conftest import alive_with_home
 from cove import Stop, process_tool, terminal_tool
 
 pytestmark = pytest.mark.usefixtures("native")
@@ -128,6 +129,24 @@ def test_128_a_refused_command_makes_no_sandbox(task):
     before = len(boxes())
     assert run("  \n ", task)["status"] == "blocked"
     assert len(boxes()) == before
+
+
+def test_129_a_command_whose_sandbox_dies_is_not_run_again(task, tmp_path):
+    log = tmp_path / "log"
+    answers = []
+    caller = threading.Thread(target=lambda: answers.append(
+        run("echo once >>/seen/log; sleep 1000", task, overrides={"volumes": [f"{tmp_path}:/seen"]})))
+    caller.start()
+    deadline = time.monotonic() + 20
+    while not log.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for process_id, line in alive_with_home():
+        if b"keeper" in line:
+            os.kill(process_id, signal.SIGKILL)
+    caller.join(20)
+    assert answers[0]["status"] == "degraded" and answers[0]["exit_code"] == -1 and answers[0]["error"]
+    assert "new one" in run("true", task)["environment_recreated"]
+    assert log.read_text() == "once\n"
 
 
 def test_130_a_bad_variable_is_a_clear_error(task, monkeypatch):

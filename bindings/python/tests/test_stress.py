@@ -16,7 +16,12 @@ TASKS = int(os.environ.get("STRESS_TASKS", "24"))
 BACKENDS = os.environ.get("STRESS_BACKENDS", "native native native local").split()
 
 
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
 def test_many_tasks_with_random_cancellations():
+    held = descriptors()
     end = time.monotonic() + SECONDS
     wrong, counts = [], {"answered": 0, "stopped": 0}
     lock = threading.Lock()
@@ -81,5 +86,6 @@ def test_many_tasks_with_random_cancellations():
     for number in range(2 * TASKS):
         cove.cleanup_vm(f"stress-{number}")
     assert not hanging and not wrong, (hanging, wrong[:3])
+    assert descriptors() <= held + 4
     assert counts["answered"] > TASKS and counts["stopped"] > 0, counts
     print(counts)
