@@ -186,13 +186,22 @@ def test_67_68_a_timeout_keeps_what_was_printed(task):
 
 def test_75_a_stop_from_another_thread_interrupts_only_its_own_command(task):
     stop, other = Stop(), []
-    beside = threading.Thread(target=lambda: other.append(run("sleep 1; echo beside", task)))
+    beside = threading.Thread(target=lambda: other.append(run("until [ -e go ]; do sleep 0.02; done; echo beside", task)))
     beside.start()
-    threading.Timer(0.3, stop.request).start()
-    began = time.monotonic()
-    answer = run("echo part; sleep 30", task, stop=stop)
-    assert answer["exit_code"] == 130 and answer["output"] == "part\n[Command interrupted]"
-    assert time.monotonic() - began < 5
+
+    def stop_when_printed():
+        while run("test -e printed", task)["exit_code"] != 0:
+            time.sleep(0.02)
+        stop.request()
+
+    stopper = threading.Thread(target=stop_when_printed)
+    stopper.start()
+    answer = run("echo part; touch printed; sleep 1000", task, stop=stop)
+    assert answer["exit_code"] == 130
+    # Bash may be quick enough to say what became of its child.
+    assert answer["output"].replace("Terminated\n", "") == "part\n[Command interrupted]"
+    stopper.join()
+    run("touch go", task)
     beside.join()
     assert other[0]["output"] == "beside"
 
@@ -236,11 +245,12 @@ def test_104_an_idle_sandbox_ends_but_not_while_something_runs_in_the_background
     idle, busy = task + "-idle", task + "-busy"
     for name in (idle, busy):
         run("true", name, overrides={"lifetime": 1})
-    started = run("sleep 4; echo done", busy, background=True)
+    started = run("read go; echo done", busy, background=True, open_stdin=True)
     deadline = time.monotonic() + 10
     while len([box for box in boxes() if task.split("/")[1][:12] in box["name"]]) > 1 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert "after 1 s without a command" in run("true", idle)["environment_recreated"]
+    process("submit", started["session_id"], data="go")
     assert process("wait", started["session_id"], timeout=20)["output"] == "done"
     for name in (idle, busy):
         cove.cleanup_vm(name)
@@ -356,10 +366,8 @@ def test_unknown_ids_are_said(task):
 def test_ctrl_c_interrupts_the_command_and_is_raised(task):
     run("true", task)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run("while :; do echo x; sleep 0.01; done", task)
-    assert time.monotonic() - began < 5
     assert run("echo on", task)["output"] == "on"
 
 
