@@ -36,7 +36,7 @@ def alive_with_home():
             continue
         try:
             if mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(f"{entry.name}: {(entry / 'cmdline').read_bytes()!r}")
+                found.append((int(entry.name), (entry / "cmdline").read_bytes()))
         except OSError:
             continue
     return found

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import cove
+from conftest import alive_with_home
 from cove import Stop, process_tool, terminal_tool
 
 pytestmark = pytest.mark.usefixtures("native")
@@ -130,6 +131,24 @@ def test_128_a_refused_command_makes_no_sandbox(task):
     assert len(boxes()) == before
 
 
+def test_129_a_command_whose_sandbox_dies_is_not_run_again(task, tmp_path):
+    log = tmp_path / "log"
+    answers = []
+    caller = threading.Thread(target=lambda: answers.append(
+        run("echo once >>/seen/log; sleep 1000", task, overrides={"volumes": [f"{tmp_path}:/seen"]})))
+    caller.start()
+    deadline = time.monotonic() + 20
+    while not log.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    for process_id, line in alive_with_home():
+        if b"keeper" in line:
+            os.kill(process_id, signal.SIGKILL)
+    caller.join(20)
+    assert answers[0]["status"] == "degraded" and answers[0]["exit_code"] == -1 and answers[0]["error"]
+    assert "new one" in run("true", task)["environment_recreated"]
+    assert log.read_text() == "once\n"
+
+
 def test_130_a_bad_variable_is_a_clear_error(task, monkeypatch):
     monkeypatch.setenv("TERMINAL_TIMEOUT", "5m")
     answer = run("true", task)
@@ -167,13 +186,22 @@ def test_67_68_a_timeout_keeps_what_was_printed(task):
 
 def test_75_a_stop_from_another_thread_interrupts_only_its_own_command(task):
     stop, other = Stop(), []
-    beside = threading.Thread(target=lambda: other.append(run("sleep 1; echo beside", task)))
+    beside = threading.Thread(target=lambda: other.append(run("until [ -e go ]; do sleep 0.02; done; echo beside", task)))
     beside.start()
-    threading.Timer(0.3, stop.request).start()
-    began = time.monotonic()
-    answer = run("echo part; sleep 30", task, stop=stop)
-    assert answer["exit_code"] == 130 and answer["output"] == "part\n[Command interrupted]"
-    assert time.monotonic() - began < 5
+
+    def stop_when_printed():
+        while run("test -e printed", task)["exit_code"] != 0:
+            time.sleep(0.02)
+        stop.request()
+
+    stopper = threading.Thread(target=stop_when_printed)
+    stopper.start()
+    answer = run("echo part; touch printed; sleep 1000", task, stop=stop)
+    assert answer["exit_code"] == 130
+    # Bash may be quick enough to say what became of its child.
+    assert answer["output"].replace("Terminated\n", "") == "part\n[Command interrupted]"
+    stopper.join()
+    run("touch go", task)
     beside.join()
     assert other[0]["output"] == "beside"
 
@@ -217,11 +245,12 @@ def test_104_an_idle_sandbox_ends_but_not_while_something_runs_in_the_background
     idle, busy = task + "-idle", task + "-busy"
     for name in (idle, busy):
         run("true", name, overrides={"lifetime": 1})
-    started = run("sleep 4; echo done", busy, background=True)
+    started = run("read go; echo done", busy, background=True, open_stdin=True)
     deadline = time.monotonic() + 10
     while len([box for box in boxes() if task.split("/")[1][:12] in box["name"]]) > 1 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert "after 1 s without a command" in run("true", idle)["environment_recreated"]
+    process("submit", started["session_id"], data="go")
     assert process("wait", started["session_id"], timeout=20)["output"] == "done"
     for name in (idle, busy):
         cove.cleanup_vm(name)
@@ -337,10 +366,8 @@ def test_unknown_ids_are_said(task):
 def test_ctrl_c_interrupts_the_command_and_is_raised(task):
     run("true", task)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
-    began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
         run("while :; do echo x; sleep 0.01; done", task)
-    assert time.monotonic() - began < 5
     assert run("echo on", task)["output"] == "on"
 
 
