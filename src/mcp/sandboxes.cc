@@ -138,11 +138,15 @@ Result<std::string> Sandboxes::snapshot(const std::string& name, const std::stri
 Result<void> Sandboxes::stop(const std::string& name, proto::StopRequest request, const Call& call) {
   if (!may_use(name)) return unknown(name);
   std::shared_ptr<Sandbox> sandbox;
+  bool made_here = false;
   {
     const std::lock_guard guard(mutex_);
     const auto found = made_.find(name);
     if (found != made_.end()) sandbox = found->second;
+    made_here = sandbox != nullptr || kept_names_.contains(name);
   }
+  if (request.remove && !made_here)
+    return fail(Errc::denied, "sandbox " + name + " was not made here: only whoever shares it may remove it");
   if (sandbox == nullptr && request.remove) return Sandbox::remove(name, call);
   if (sandbox == nullptr) {
     COVE_TRY(auto opened, Sandbox::open(name));

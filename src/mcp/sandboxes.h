@@ -46,6 +46,7 @@ class Sandboxes {
   Result<std::vector<record::Info>> list() const;
   Result<std::vector<std::string>> fork(const std::string& name, std::size_t count, const Call& call);
   Result<std::string> snapshot(const std::string& name, const std::string& tag, const Call& call);
+  // denied: it is not one of those made here, and not to be removed from here.
   Result<void> stop(const std::string& name, proto::StopRequest request, const Call& call);
   Inputs& inputs() { return inputs_; }
   void end_all();  // that are to end with the server
