@@ -36,12 +36,12 @@ class Soak : public Faults {
         return now.descriptors <= before_[i].descriptors + 4 && now.threads <= before_[i].threads &&
                testing_helpers::zombies_of(pids_[i]).empty();
       };
-      EXPECT_TRUE(eventually(settled, limit(10s)))
+      EXPECT_TRUE(eventually(settled, limit(30s)))  // an idle shell is let go after ten
           << held_by(pids_[i]).descriptors << " descriptors, were " << before_[i].descriptors;
       EXPECT_LE(held_by(pids_[i]).pss_bytes, before_[i].pss_bytes + memory) << "was " << before_[i].pss_bytes;
     }
     const auto few = [&] { return testing_helpers::descendants_of(pids_[1]).size() <= shells_ + 1; };
-    EXPECT_TRUE(eventually(few, limit(15s))) << testing_helpers::describe(testing_helpers::descendants_of(pids_[1]));
+    EXPECT_TRUE(eventually(few, limit(30s))) << testing_helpers::describe(testing_helpers::descendants_of(pids_[1]));
   }
 
  private:

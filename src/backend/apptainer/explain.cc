@@ -1,22 +1,14 @@
 #include "backend/apptainer/explain.h"
 
 #include <algorithm>
-#include <cctype>
-#include <string_view>
-#include <vector>
+
+#include "backend/engine/meaning.h"
 
 namespace cove::apptainer {
 namespace {
 
-// The first row of which one word is in the message.
-struct Meaning {
-  std::vector<std::string_view> words;  // lower case
-  Errc code;
-  std::string_view says;
-};
-
-const std::vector<Meaning>& meanings() {
-  static const std::vector<Meaning> all{
+const std::vector<engine::Meaning>& meanings() {
+  static const std::vector<engine::Meaning> all{
       {{"no instance found"}, Errc::not_found, "the instance is not there any more"},
       {{"already exists"}, Errc::conflict, "an instance of that name is there already: 'apptainer instance stop' it"},
       {{"no space left on device", "disk quota exceeded"},
@@ -67,21 +59,15 @@ std::string essence(const std::string& text) {
     if (const std::size_t at = best.find(mark); at != std::string::npos) best.erase(0, at + mark.size());
   }
   best.erase(0, std::min(best.find_first_not_of(' '), best.size()));
-  for (char& c : best) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  return best.substr(0, 400);
+  return engine::quotable(std::move(best));
 }
 
 }  // namespace
 
 Error explain(const std::string& doing, const engine::Said& said) {
-  std::string text = said.err + "\n" + said.out.substr(0, 4096);
   const std::string why = essence(said.err.empty() ? said.out : said.err);
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  for (const Meaning& meaning : meanings()) {
-    const bool meant = std::any_of(meaning.words.begin(), meaning.words.end(),
-                                   [&](auto word) { return text.find(word) != std::string::npos; });
-    if (meant) return {meaning.code, doing + ": " + std::string(meaning.says) + " (" + why + ")"};
-  }
+  if (const engine::Meaning* meant = engine::find_meaning(meanings(), said))
+    return {meant->code, doing + ": " + std::string(meant->says) + " (" + why + ")"};
   return {Errc::unsupported, doing + ": " + (why.empty() ? "it ended with " + std::to_string(said.code) : why)};
 }
 

@@ -1,18 +1,13 @@
 #include "backend/engine/explain.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "backend/engine/meaning.h"
 
 namespace cove::engine {
 namespace {
 
-// The first row of which one word is in the engine's message. `ENGINE` stands for its name.
-struct Meaning {
-  std::vector<std::string_view> words;  // lower case
-  Errc code;
-  std::string_view says;
-};
-
+// `ENGINE` stands for its name.
 const std::vector<Meaning>& meanings() {
   static const std::vector<Meaning> all{
       {{"permission denied while trying to connect", "dial unix /var/run/docker.sock: connect: permission denied"},
@@ -80,11 +75,6 @@ const std::vector<Meaning>& meanings() {
   return all;
 }
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
 std::string with_name(std::string_view text, const std::string& name) {
   std::string out;
   while (true) {
@@ -109,21 +99,16 @@ std::string essence(const std::string& text) {
   for (const std::string_view prefix : {"docker: ", "podman: ", "Error: ", "Error response from daemon: "}) {
     if (best.starts_with(prefix)) best.erase(0, prefix.size());
   }
-  for (char& c : best) c = static_cast<unsigned char>(c) < ' ' ? ' ' : c;
-  return best.substr(0, 400);
+  return quotable(std::move(best));
 }
 
 }  // namespace
 
 Error explain(const Program& program, const std::vector<std::string>& args, const Said& said) {
-  const std::string text = lower(said.err + "\n" + said.out.substr(0, 4096));
   const std::string why = essence(said.err.empty() ? said.out : said.err);
   const std::string what = program.kind() + " " + (args.empty() ? "" : args[0]) + ": ";
-  for (const Meaning& meaning : meanings()) {
-    const bool meant = std::any_of(meaning.words.begin(), meaning.words.end(),
-                                   [&](auto word) { return text.find(word) != std::string::npos; });
-    if (meant) return {meaning.code, what + with_name(meaning.says, program.kind()) + " (" + why + ")"};
-  }
+  if (const Meaning* meant = find_meaning(meanings(), said))
+    return {meant->code, what + with_name(meant->says, program.kind()) + " (" + why + ")"};
   return {Errc::unsupported, what + (why.empty() ? "it ended with " + std::to_string(said.code) : why)};
 }
 

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <latch>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -103,6 +104,7 @@ class Network::Helper {
   UniqueFd sandbox_, stop_;
   Pipe errors_;
   std::thread thread_;
+  std::latch spawned_{1};
   mutable std::mutex mutex_;  // for what follows
   pid_t pid_ = 0;
   std::string said_;              // what came on its standard error, not all of it
@@ -133,6 +135,7 @@ Result<std::unique_ptr<Network::Helper>> Network::Helper::start(pid_t pid, const
   helper->thread_ =
       std::thread([self, spec = std::move(spec), null = std::move(null),
                    ready_write = std::move(ready.write)]() mutable { self->run(spec, std::move(ready_write)); });
+  helper->spawned_.wait();  // the program may be ready before its thread has noted who it is
   COVE_CHECK(helper->wait_until_ready(ready.read.get(), deadline));
   return helper;
 }
@@ -147,6 +150,7 @@ void Network::Helper::run(const os::ExecSpec& spec, UniqueFd ready_write) {
     else
       failure_ = child.error();
   }
+  spawned_.count_down();
   ready_write.reset();  // now only the program has it: if it ends, the one who waits wakes up
   if (!child) return;
   look_after(*child);
