@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/prove.h"
 #include "image/reference.h"
 
 namespace cove::mcp {
@@ -78,10 +79,16 @@ void Sandboxes::keep(std::size_t reserved, std::vector<Sandbox> made, Life life)
   }
 }
 
+Result<Sandbox> Sandboxes::make(const SandboxSpec& spec, const Call& call) const {
+  COVE_TRY(Sandbox sandbox, Sandbox::create(spec, call));
+  if (rules_.spec.prove) COVE_CHECK(cli::prove(sandbox, spec.backend, call.stop));
+  return sandbox;
+}
+
 Result<Sandboxes::Made> Sandboxes::create(const Wish& wish, const Call& call) {
   COVE_TRY(const SandboxSpec spec, make_spec(wish));
   COVE_CHECK(reserve(1));
-  auto sandbox = Sandbox::create(spec, call);
+  auto sandbox = make(spec, call);
   std::vector<Sandbox> made;
   Made about{.backend = spec.backend};
   if (sandbox) {

@@ -54,6 +54,7 @@ class Sandboxes {
  private:
   bool may_use(const std::string& name) const;
   Result<SandboxSpec> make_spec(const Wish& wish) const;
+  Result<Sandbox> make(const SandboxSpec& spec, const Call& call) const;
   Result<void> reserve(std::size_t count);         // room for more; given back by keep()
   enum class Life : unsigned char { ours, kept };  // ours: to be ended with the server
   Life life_of(const std::string& name) const;

@@ -130,9 +130,11 @@ def shared():
     assert "no sandbox mine" in client.refused("run", sandbox="mine", command="true")
     assert client.call("sandbox_list")["sandboxes"] == []
     client.end()
-    client = Stdio("--share", "mine")
+    client = Stdio("--share", "mine", "--prove")
     assert client.call("run", sandbox="mine", command="cat /workspace/x")["output"] == "1\n"
     assert "not made here" in client.refused("sandbox_stop", sandbox="mine", remove=True)
+    proven = client.call("sandbox_create")["sandbox"]
+    assert "proof" in json.loads(subprocess.run([COVE, "inspect", "--json", proven], capture_output=True, check=True).stdout)
     client.end()
     assert sandboxes() == ["mine"]
     subprocess.run([COVE, "rm", "-f", "mine"], check=True, capture_output=True)
