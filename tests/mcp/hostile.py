@@ -65,7 +65,8 @@ def sandboxes():
 def bad_lines():
     client = Stdio()
     for line, code in ((b"x" * (9 << 20), -32600), (b"[" * 1_000_000, -32700), (b'{"a":' * 200_000, -32700),
-                       (b"\xff\xfe\x00", -32700), (b'{"jsonrpc":"2.0","id":1', -32700), (b"[]", -32600), (b"null", -32600),
+                       (b"\xff\xfe\x00", -32700), (b'{"jsonrpc":"2.0","id":1', -32700), (b"[]", -32600),
+                       (b"null", -32600),
                        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
                        (b'{"jsonrpc":"2.0","id":1e400,"method":"ping"}', -32700),
                        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":{}}}', -32602)):
@@ -104,7 +105,8 @@ def bad_sandbox():
     box = {"sandbox": made["sandbox"]}
     ran = client.call("run", **box, command="head -c 30000000 /dev/zero; printf '\\377\\303'", max_output_bytes=1000)
     assert ran["truncated"] and ran["output_bytes"] == 30000002 and len(ran["output"]) < 1200, ran["output_bytes"]
-    client.call("run", **box, command="mkfifo f; mkdir d; ln -s loop loop; seq 100000 >many; printf 'a\\377b\\n' >bytes")
+    client.call("run", **box,
+                command="mkfifo f; mkdir d; ln -s loop loop; seq 100000 >many; printf 'a\\377b\\n' >bytes")
     for path in ("f", "d", "loop", "/dev/zero", "/proc/self/mem", "none", "many/x"):
         client.refused("file_read", **box, path=path)
         client.refused("file_edit", **box, path=path, old_text="a", new_text="b")
@@ -136,7 +138,8 @@ def shared():
     assert client.call("run", sandbox="mine", command="cat /workspace/x")["output"] == "1\n"
     assert "not made here" in client.refused("sandbox_stop", sandbox="mine", remove=True)
     proven = client.call("sandbox_create")["sandbox"]
-    assert "proof" in json.loads(subprocess.run([COVE, "inspect", "--json", proven], capture_output=True, check=True).stdout)
+    about = subprocess.run([COVE, "inspect", "--json", proven], capture_output=True, check=True).stdout
+    assert "proof" in json.loads(about), about
     client.end()
     assert sandboxes() == ["mine"]
     subprocess.run([COVE, "rm", "-f", "mine"], check=True, capture_output=True)
@@ -193,7 +196,8 @@ def bad_requests():
 
 
 def tokens():
-    refused = subprocess.run([COVE, "mcp", "--http", "0.0.0.0:0"], capture_output=True, text=True, timeout=30, check=False)
+    words = [COVE, "mcp", "--http", "0.0.0.0:0"]
+    refused = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
     assert refused.returncode == 125 and "--token-file" in refused.stderr, refused
     server = Http("0.0.0.0:0", COVE_MCP_TOKEN="0123456789abcdef")
     assert server.status() == 401

@@ -32,8 +32,8 @@ async def progress(client, sandbox):
         begun.set()
 
     async def run():
-        told.update(await call(client, "run", {"sandbox": sandbox, "command": "pwd; until [ -e go ]; do sleep 0.02; done; echo $Y"},
-                               progress_callback=listen))
+        command = "pwd; until [ -e go ]; do sleep 0.02; done; echo $Y"
+        told.update(await call(client, "run", {"sandbox": sandbox, "command": command}, progress_callback=listen))
 
     async with anyio.create_task_group() as group:
         group.start_soon(run)

@@ -1,4 +1,4 @@
-// The official TypeScript SDKs: version 1, version 2 as it comes, and version 2 asked to find out what the server speaks.
+// The official TypeScript SDKs: version 1, version 2 as it comes, and version 2 asked to find out what is spoken here.
 //   typescript.cjs stdio PROGRAM | http URL
 'use strict';
 const assert = require('node:assert/strict');
