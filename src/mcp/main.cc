@@ -66,6 +66,7 @@ int serve(std::vector<std::string> words) {
   define(arguments, options);
   if (const auto code = arguments.parse(std::move(words))) return *code;
   if (options.http.empty() && !options.token_file.empty()) return arguments.usage_error("--token-file is for --http");
+  if (options.spec.persistent) return arguments.usage_error("--persistent: clients ask for that by 'keep', for each");
   const auto served = serve(options);
   return served ? 0 : cli::report(served.error());
 }

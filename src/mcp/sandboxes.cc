@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/prove.h"
 #include "image/reference.h"
 
 namespace cove::mcp {
@@ -78,10 +79,16 @@ void Sandboxes::keep(std::size_t reserved, std::vector<Sandbox> made, Life life)
   }
 }
 
+Result<Sandbox> Sandboxes::make(const SandboxSpec& spec, const Call& call) const {
+  COVE_TRY(Sandbox sandbox, Sandbox::create(spec, call));
+  if (rules_.spec.prove) COVE_CHECK(cli::prove(sandbox, spec.backend, call.stop));
+  return sandbox;
+}
+
 Result<Sandboxes::Made> Sandboxes::create(const Wish& wish, const Call& call) {
   COVE_TRY(const SandboxSpec spec, make_spec(wish));
   COVE_CHECK(reserve(1));
-  auto sandbox = Sandbox::create(spec, call);
+  auto sandbox = make(spec, call);
   std::vector<Sandbox> made;
   Made about{.backend = spec.backend};
   if (sandbox) {
@@ -138,11 +145,15 @@ Result<std::string> Sandboxes::snapshot(const std::string& name, const std::stri
 Result<void> Sandboxes::stop(const std::string& name, proto::StopRequest request, const Call& call) {
   if (!may_use(name)) return unknown(name);
   std::shared_ptr<Sandbox> sandbox;
+  bool made_here = false;
   {
     const std::lock_guard guard(mutex_);
     const auto found = made_.find(name);
     if (found != made_.end()) sandbox = found->second;
+    made_here = sandbox != nullptr || kept_names_.contains(name);
   }
+  if (request.remove && !made_here)
+    return fail(Errc::denied, "sandbox " + name + " was not made here: only whoever shares it may remove it");
   if (sandbox == nullptr && request.remove) return Sandbox::remove(name, call);
   if (sandbox == nullptr) {
     COVE_TRY(auto opened, Sandbox::open(name));

@@ -46,6 +46,7 @@ class Sandboxes {
   Result<std::vector<record::Info>> list() const;
   Result<std::vector<std::string>> fork(const std::string& name, std::size_t count, const Call& call);
   Result<std::string> snapshot(const std::string& name, const std::string& tag, const Call& call);
+  // denied: it is not one of those made here, and not to be removed from here.
   Result<void> stop(const std::string& name, proto::StopRequest request, const Call& call);
   Inputs& inputs() { return inputs_; }
   void end_all();  // that are to end with the server
@@ -53,6 +54,7 @@ class Sandboxes {
  private:
   bool may_use(const std::string& name) const;
   Result<SandboxSpec> make_spec(const Wish& wish) const;
+  Result<Sandbox> make(const SandboxSpec& spec, const Call& call) const;
   Result<void> reserve(std::size_t count);         // room for more; given back by keep()
   enum class Life : unsigned char { ours, kept };  // ours: to be ended with the server
   Life life_of(const std::string& name) const;

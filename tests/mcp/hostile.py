@@ -38,11 +38,19 @@ class Stdio:
     def hear(self):
         return json.loads(self.process.stdout.readline())
 
-    def call(self, tool, **arguments):
+    def ask(self, tool, **arguments):
         self.say(request(9, "tools/call", name=tool, arguments=arguments))
-        result = self.hear()["result"]
+        return self.hear()["result"]
+
+    def call(self, tool, **arguments):
+        result = self.ask(tool, **arguments)
         assert not result["isError"], result
         return result["structuredContent"]
+
+    def refused(self, tool, **arguments):
+        result = self.ask(tool, **arguments)
+        assert result["isError"], result
+        return result["content"][0]["text"]
 
     def end(self):
         self.process.stdin.close()
@@ -57,7 +65,8 @@ def sandboxes():
 def bad_lines():
     client = Stdio()
     for line, code in ((b"x" * (9 << 20), -32600), (b"[" * 1_000_000, -32700), (b'{"a":' * 200_000, -32700),
-                       (b"\xff\xfe\x00", -32700), (b'{"jsonrpc":"2.0","id":1', -32700), (b"[]", -32600), (b"null", -32600),
+                       (b"\xff\xfe\x00", -32700), (b'{"jsonrpc":"2.0","id":1', -32700), (b"[]", -32600),
+                       (b"null", -32600),
                        (b'{"jsonrpc":"2.0","id":{},"method":"ping"}', -32600),
                        (b'{"jsonrpc":"2.0","id":1e400,"method":"ping"}', -32700),
                        (b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":{}}}', -32602)):
@@ -86,6 +95,55 @@ def ends():
             client.process.wait(timeout=30)
         until("its sandboxes are gone", lambda: sandboxes() == [])
         print(f"ok {how}: {time.monotonic() - began:.1f} s")
+
+
+def bad_sandbox():
+    """What a sandbox makes of itself hurts neither the server nor who reads it."""
+    client = Stdio()
+    made = client.call("sandbox_create")
+    assert made["backend"] == os.environ["COVE_BACKEND"], made
+    box = {"sandbox": made["sandbox"]}
+    ran = client.call("run", **box, command="head -c 30000000 /dev/zero; printf '\\377\\303'", max_output_bytes=1000)
+    assert ran["truncated"] and ran["output_bytes"] == 30000002 and len(ran["output"]) < 1200, ran["output_bytes"]
+    client.call("run", **box,
+                command="mkfifo f; mkdir d; ln -s loop loop; seq 100000 >many; printf 'a\\377b\\n' >bytes")
+    for path in ("f", "d", "loop", "/dev/zero", "/proc/self/mem", "none", "many/x"):
+        client.refused("file_read", **box, path=path)
+        client.refused("file_edit", **box, path=path, old_text="a", new_text="b")
+    found = client.call("file_search", **box, path=".", pattern="1", max_matches=3)
+    assert len(found["matches"]) == 3 and found["truncated"], found
+    assert "search failed" in client.refused("file_search", **box, path=".", pattern="(", regex=True)
+    assert client.call("file_search", **box, path=".", pattern="-e")["matches"] == []
+    assert client.call("file_read", **box, path="bytes")["content"] == "a\ufffdb\n"
+    part = client.call("file_read", **box, path="many", start_line=99999, max_lines=1 << 60)
+    assert (part["content"], part["total_lines"]) == ("99999\n100000\n", 100000), part
+    client.refused("command_read", **box, command_id="../../../etc/passwd")
+    client.refused("command_kill", **box, command_id="none")
+    client.end()
+    print("ok a sandbox full of tricks")
+
+
+def shared():
+    """A kept sandbox is used again where it is shared, and not removed from there."""
+    client = Stdio()
+    client.call("sandbox_create", name="mine", keep=True)
+    client.call("run", sandbox="mine", command="echo 1 >/workspace/x")
+    client.call("sandbox_stop", sandbox="mine")
+    client.end()
+    client = Stdio()
+    assert "no sandbox mine" in client.refused("run", sandbox="mine", command="true")
+    assert client.call("sandbox_list")["sandboxes"] == []
+    client.end()
+    client = Stdio("--share", "mine", "--prove")
+    assert client.call("run", sandbox="mine", command="cat /workspace/x")["output"] == "1\n"
+    assert "not made here" in client.refused("sandbox_stop", sandbox="mine", remove=True)
+    proven = client.call("sandbox_create")["sandbox"]
+    about = subprocess.run([COVE, "inspect", "--json", proven], capture_output=True, check=True).stdout
+    assert "proof" in json.loads(about), about
+    client.end()
+    assert sandboxes() == ["mine"]
+    subprocess.run([COVE, "rm", "-f", "mine"], check=True, capture_output=True)
+    print("ok shared ones")
 
 
 class Http:
@@ -138,7 +196,8 @@ def bad_requests():
 
 
 def tokens():
-    refused = subprocess.run([COVE, "mcp", "--http", "0.0.0.0:0"], capture_output=True, text=True, timeout=30, check=False)
+    words = [COVE, "mcp", "--http", "0.0.0.0:0"]
+    refused = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
     assert refused.returncode == 125 and "--token-file" in refused.stderr, refused
     server = Http("0.0.0.0:0", COVE_MCP_TOKEN="0123456789abcdef")
     assert server.status() == 401
@@ -169,6 +228,8 @@ def install():
 
 bad_lines()
 ends()
+bad_sandbox()
+shared()
 bad_requests()
 tokens()
 install()

@@ -23,6 +23,26 @@ async def call(client, name, arguments, **more):
     return result.structured_content
 
 
+async def progress(client, sandbox):
+    """A command that ends only because its output was heard while it ran."""
+    heard, begun, told = [], anyio.Event(), {}
+
+    async def listen(number, total, message):
+        heard.append(message)
+        begun.set()
+
+    async def run():
+        command = "pwd; until [ -e go ]; do sleep 0.02; done; echo $Y"
+        told.update(await call(client, "run", {"sandbox": sandbox, "command": command}, progress_callback=listen))
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(run)
+        with anyio.fail_after(60):
+            await begun.wait()
+        await call(client, "file_write", {"sandbox": sandbox, "path": "/tmp/go", "content": ""})
+    assert told["output"] == "/tmp\n7\n" and heard[0] == "/tmp\n", (told, heard)
+
+
 async def cancelled(client, sandbox):
     """A call that is given up ends its command."""
     started = anyio.Event()
@@ -35,10 +55,10 @@ async def cancelled(client, sandbox):
             await client.call_tool("run", {"sandbox": sandbox, "command": "echo ready; sleep 3333; true"},
                                    progress_callback=heard)
         group.start_soon(run)
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             await started.wait()
         group.cancel_scope.cancel()
-    gone = "for i in $(seq 100); do pgrep -f 'sleep 333[3]' >/dev/null || { echo gone; break; }; sleep 0.05; done"
+    gone = "for i in $(seq 400); do pgrep -f 'sleep 333[3]' >/dev/null || { echo gone; break; }; sleep 0.05; done"
     assert (await call(client, "run", {"sandbox": sandbox, "command": gone}))["output"] == "gone\n"
 
 
@@ -49,15 +69,7 @@ async def scenario(mode):
         sandbox = (await call(client, "sandbox_create", {}))["sandbox"]
         ran = await call(client, "run", {"sandbox": sandbox, "command": "cd /tmp; Y=7; echo hi; exit 4"})
         assert (ran["output"], ran["exit_code"]) == ("hi\n", 4), ran
-        heard = []
-
-        async def listen(progress, total, message):
-            heard.append((progress, message))
-
-        told = await call(client, "run", {"sandbox": sandbox, "command": "pwd; sleep 0.4; echo $Y"},
-                          progress_callback=listen)
-        assert told["output"] == "/tmp\n7\n", told
-        assert heard and heard[0][1] == "/tmp\n", heard
+        await progress(client, sandbox)
         await call(client, "file_write", {"sandbox": sandbox, "path": "b.txt", "content": "x\n"})
         assert (await call(client, "file_read", {"sandbox": sandbox, "path": "/workspace/b.txt"}))["content"] == "x\n"
         refused = await client.call_tool("run", {"sandbox": "nobody", "command": "true"})
