@@ -346,6 +346,14 @@ TEST(Microvm, WhatItCannotHonourIsRefusedWithAWayOut) {
   spec.memory_bytes = 1 << 20;
   EXPECT_EQ(Sandbox::create(spec).error().code, Errc::unsupported);
   spec = small();
+  const std::string large = home().make_directory("large");
+  write_text(large + "/file", std::string(200 << 20, 'x'));
+  spec.volumes = {large + ":/mnt/large"};
+  const auto full = Sandbox::create(spec);
+  ASSERT_FALSE(full);
+  EXPECT_NE(full.error().message.find("--memory"), std::string::npos) << full.error().message;
+  std::filesystem::remove_all(large);
+  spec = small();
   spec.kernel = "/etc/hostname";
   const auto kernel = Sandbox::create(spec);
   ASSERT_FALSE(kernel);
