@@ -32,6 +32,6 @@ inline constexpr int kUsageError = 2, kOwnError = 125, kInterrupted = 130;
 
 extern const Command kApply, kAttach, kBisect, kCheckpoint, kCompletion, kCp, kCreate, kDiff, kDoctor, kExec, kFork,
     kGc, kHistory, kImage, kInspect, kKeeper, kKill, kLogs, kLs, kMsb, kPause, kPs, kRestore, kResume, kRm, kRun,
-    kSelftest, kSh, kShell, kSnapshot, kSnapshots, kStart, kStop, kUndo, kVersion;
+    kSelftest, kSh, kShell, kSnapshot, kSnapshots, kStart, kStop, kSync, kUndo, kVersion;
 
 }  // namespace cove::cli

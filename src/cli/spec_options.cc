@@ -55,8 +55,8 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.texts("-e,--env", options.env, "K=V", "Set a variable inside");
   arguments.texts("--forward-env", options.forward_env, "K", "Forward a variable of this environment by its name");
   arguments.texts("--volume", options.volumes, "HOST:INSIDE[:ro|:cow]",
-                  "Show a host directory inside; cow: as a private copy, see 'cove apply'; a microvm gets a copy "
-                  "which comes back when it ends");
+                  "Show a host directory inside; cow: as a private copy, see 'cove apply'; a microvm gets a copy, "
+                  "which comes back by 'cove sync' and when it ends");
   arguments.texts("--require", options.require, "WALL", "What 'auto' must find: fs-read, fs-write, net, pid, memory");
   arguments.text("--pull", options.pull, "WHEN", "Whether to fetch the image: missing (usual), always, never");
   arguments.text("--from", options.from, "TAG", "Begin as a snapshot: its files, its sessions");

@@ -140,6 +140,9 @@ class Sandbox {
   // Nothing inside runs, and nothing can be run, until resume(). unsupported: not by this backend, or not here.
   Result<void> pause(const Call& call = {});
   Result<void> resume(const Call& call = {});
+  // Where volumes are copies (microvm): what was changed in them goes to the host now, not only at the end. A sentence
+  // for each file that did not, because the host's has changed, too, or it is of a kind that is never brought.
+  Result<std::vector<std::string>> sync(const Call& call = {});
   Result<void> undo(std::uint32_t count = 1, const Call& call = {});  // back to before the last `count` commands
   Result<std::string> history(const Call& call = {});                 // JSON
   // Copies that go their own ways from here: files by shared layers, sessions with their state. They are owned if this

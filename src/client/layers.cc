@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "client/from.h"
 #include "client/pool.h"
@@ -39,6 +40,18 @@ Result<void> Sandbox::pause(const Call& call) {
 Result<void> Sandbox::resume(const Call& call) {
   COVE_CHECK(layers({.verb = LayerVerb::resume}, call));
   return {};
+}
+
+Result<std::vector<std::string>> Sandbox::sync(const Call& call) {
+  COVE_TRY(const std::string text, layers({.verb = LayerVerb::sync}, call));
+  std::vector<std::string> left;
+  const auto json = nlohmann::json::parse(text, nullptr, false);
+  if (!json.is_object() || !json.contains("left") || !json["left"].is_array())
+    return fail(Errc::protocol, "the keeper's answer is no list");
+  for (const auto& one : json["left"]) {
+    if (one.is_string()) left.push_back(one.get<std::string>());
+  }
+  return left;
 }
 
 Result<std::string> Sandbox::history(const Call& call) { return layers({.verb = LayerVerb::history}, call); }

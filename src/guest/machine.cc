@@ -133,7 +133,7 @@ Result<void> make_volume(const proto::MachineVolume& volume) {
     return fail_errno("make " + volume.path + " read-only");
   }
   COVE_CHECK(make_directories(volume.path));
-  if (mount("volume", path, "tmpfs", kFlags, "size=90%,mode=0755") < 0) return fail_errno("mount " + volume.path);
+  if (mount("volume", path, "tmpfs", kFlags, "size=50%,mode=0755") < 0) return fail_errno("mount " + volume.path);
   return {};
 }
 

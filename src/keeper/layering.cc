@@ -20,6 +20,7 @@ using Json = nlohmann::json;
 
 constexpr auto kExchange = 10s;
 constexpr auto kExchangeApart = 120s;
+constexpr auto kSync = 120s;
 
 // Layers may hold a million files: their removal is nobody's wait.
 void clear_in_background(const std::vector<std::string>& given_up) {
@@ -43,6 +44,11 @@ void Keeper::layers(ClientSession& asking, const proto::LayerRequest& request) {
     return asking.answer_json(json_text(Json{{"sandbox", record_.name()}, {"paused", paused_}}));
   }
   if (paused_) return asking.answer_error(accepting().error());
+  if (request.verb == proto::LayerVerb::sync) {
+    const auto left = place_->sync_volumes(Deadline::after(kSync));
+    if (!left) return asking.answer_error(left.error());
+    return asking.answer_json(json_text(Json{{"sandbox", record_.name()}, {"left", *left}}));
+  }
   layer_work_.push_back({asking.token, request});
   ask_sessions();
 }
@@ -87,6 +93,7 @@ Result<std::string> Keeper::do_request(const proto::LayerRequest& request) {
     case proto::LayerVerb::undo: return undo(request.count);
     case proto::LayerVerb::checkpoint: break;
     case proto::LayerVerb::history: return history();
+    case proto::LayerVerb::sync:
     case proto::LayerVerb::pause:
     case proto::LayerVerb::resume: return fail(Errc::internal, "pause and resume wait for nobody");
   }

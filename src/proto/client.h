@@ -190,8 +190,9 @@ enum class LayerVerb : std::uint8_t {
   pause,       // nothing of it runs until `resume`
   resume,
   snapshot_memory,  // saved as `tag`, with all that runs
+  sync,             // volumes that are copies go back to the host
 };
-constexpr LayerVerb last(LayerVerb) { return LayerVerb::snapshot_memory; }
+constexpr LayerVerb last(LayerVerb) { return LayerVerb::sync; }
 
 struct LayerRequest {
   LayerVerb verb = LayerVerb::history;

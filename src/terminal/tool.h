@@ -2,12 +2,12 @@
 
 // The terminal tool: one call runs a shell command in its task's sandbox and gives one JSON object.
 //
-//   output, exit_code, error   always; error is null where the tool itself did its work
-//   status                     error, blocked, degraded, disabled: it was not run (exit_code -1), or is lost
-//   cwd                        where the session stands now, if that has changed
-//   session_id, pid            of a background command
-//   output_total_chars, full_output_path, truncation_note   of output that was too long
-//   exit_code_meaning, hint, environment_recreated, promoted_from_foreground, warnings
+// Always: `output`, `exit_code`, and `error`, which is null where the tool itself did its work. Where they apply:
+//  - `status`: error, blocked, degraded, disabled: the command was not run (exit_code -1), or is lost;
+//  - `cwd`: where the session stands now, if that has changed;
+//  - `session_id`, `pid`: of a background command;
+//  - `output_total_chars`, `full_output_path`, `truncation_note`: of output that was too long;
+//  - `exit_code_meaning`, `hint`, `environment_recreated`, `promoted_from_foreground`, `warnings`.
 //
 // Calls may be made from any number of threads; those of one task share its session.
 

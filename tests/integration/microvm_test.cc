@@ -14,6 +14,7 @@
 
 #include "backend/native/network.h"
 #include "client/cove.h"
+#include "client/sandbox_pool.h"
 #include "helpers/home.h"
 #include "helpers/process.h"
 #include "helpers/program.h"
@@ -232,7 +233,7 @@ TEST(Microvm, FilesOnADiskSurviveAStop) {
 
 void write_text(const std::string& path, const std::string& text) { std::ofstream(path) << text; }
 
-TEST(Microvm, AVolumeIsCopiedInAndWhatChangedComesBackAtTheEnd) {
+TEST(Microvm, AVolumeIsCopiedInAndWhatChangedComesBackWhenAskedForAndAtTheEnd) {
   namespace fs = std::filesystem;
   const std::string host = home().make_directory("volume"), other = home().make_directory("read");
   fs::create_directories(host + "/below/gone");
@@ -247,15 +248,24 @@ TEST(Microvm, AVolumeIsCopiedInAndWhatChangedComesBackAtTheEnd) {
     EXPECT_EQ(sh(one, "cat same /mnt/other/file; touch /mnt/other/new 2>/dev/null || echo refused"),
               "before\nbefore\nrefused\n");
     EXPECT_EQ(sh(one,
-                 "echo after | tee both >below/changed; rm -r below/gone; mkdir -m 700 new; echo new >new/file; "
+                 "echo after | tee both >below/changed; rm -r below/gone; mkdir -m 700 new; echo new | tee new/more "
+                 ">new/file; "
                  "ln -s /etc/passwd out; chmod 4755 same"),
               "");
     write_text(host + "/both", "meanwhile\n");
     const auto saved = one.fork(1, {}, Saved::memory);
     EXPECT_EQ(saved.error().code, Errc::unsupported);
     EXPECT_EQ(slurp(host + "/below/changed"), "before\n");
+    const Done synced = run_cove({"sync", one.name()});
+    EXPECT_EQ(synced.code, 1);
+    EXPECT_NE(synced.err.find("not brought: both: "), std::string::npos) << synced.err;
+    EXPECT_NE(synced.err.find("not brought: out: "), std::string::npos) << synced.err;
+    EXPECT_EQ(slurp(host + "/below/changed"), "after\n");
+    EXPECT_EQ(slurp(host + "/new/more"), "new\n");
+    EXPECT_EQ(sh(one, "echo again >>below/changed; rm new/more"), "");
   }
-  EXPECT_EQ(slurp(host + "/below/changed"), "after\n");
+  EXPECT_EQ(slurp(host + "/below/changed"), "after\nagain\n");
+  EXPECT_FALSE(fs::exists(host + "/new/more"));
   EXPECT_EQ(slurp(host + "/both"), "meanwhile\n");  // never overwritten
   EXPECT_EQ(slurp(host + "/new/file"), "new\n");
   EXPECT_FALSE(fs::exists(host + "/below/gone"));
@@ -263,6 +273,17 @@ TEST(Microvm, AVolumeIsCopiedInAndWhatChangedComesBackAtTheEnd) {
   EXPECT_EQ(slurp(other + "/file"), "before\n");
   ASSERT_EQ(stat((host + "/same").c_str(), &after), 0);
   EXPECT_EQ(after.st_mode & S_ISUID, 0U);
+}
+
+TEST(Microvm, OneIsReadyBeforeItIsNeeded) {
+  shared();
+  SandboxSpec spec = small();
+  spec.name.clear();
+  SandboxPool pool(spec, 1);
+  ASSERT_TRUE(eventually([&] { return pool.ready() == 1; }, 60s));
+  auto one = pool.take({.deadline = Deadline::after(60s)});
+  ASSERT_TRUE(one) << one.error().text();
+  EXPECT_EQ(sh(*one, "hostname"), one->name() + "\n");
 }
 
 // Somebody to connect to, on all addresses of this machine.
@@ -324,6 +345,14 @@ TEST(Microvm, WhatItCannotHonourIsRefusedWithAWayOut) {
   spec = small();
   spec.memory_bytes = 1 << 20;
   EXPECT_EQ(Sandbox::create(spec).error().code, Errc::unsupported);
+  spec = small();
+  const std::string large = home().make_directory("large");
+  write_text(large + "/file", std::string(200 << 20, 'x'));
+  spec.volumes = {large + ":/mnt/large"};
+  const auto full = Sandbox::create(spec);
+  ASSERT_FALSE(full);
+  EXPECT_NE(full.error().message.find("--memory"), std::string::npos) << full.error().message;
+  std::filesystem::remove_all(large);
   spec = small();
   spec.kernel = "/etc/hostname";
   const auto kernel = Sandbox::create(spec);

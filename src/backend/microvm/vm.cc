@@ -265,7 +265,7 @@ Result<void> Vm::get_tree(const std::string& inside, const std::string& into, De
   const auto taken =
       move_files({.op = proto::FileOp::tar_in, .path = into}, Way::back, {.fd = files_.get(), .most = room}, deadline);
   auto done = hear(proto::MachineType::get, deadline);
-  files_lost_ = !taken || !done;
+  files_lost_ = !taken && taken.error().code != Errc::internal;
   return done ? taken : done;
 }
 

@@ -49,6 +49,8 @@ class Vm {
   Result<void> save(const std::string& directory, Deadline deadline);
   // A directory of this machine becomes one inside, and the other way round; what is there stays unless it is in the
   // way. Everything belongs to root inside, and here to whoever calls.
+  // A volume is in the machine's memory, half of which it may take.
+  std::uint64_t room_for_volume() const { return (spec_.shape.memory_mib << 20U) / 2; }
   Result<void> make_volume(const proto::MachineVolume& volume, Deadline deadline);
   Result<void> put_tree(const std::string& from, const std::string& inside, Deadline deadline);
   Result<void> get_tree(const std::string& inside, const std::string& into, Deadline deadline);

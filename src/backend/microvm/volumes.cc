@@ -34,6 +34,8 @@ Result<void> mark_removed(const std::string& tree, const std::string& path) {
   return {};
 }
 
+constexpr const char* kBrokeOff = "it broke off, or is more than the machine has room for";
+
 // Ends with its parent, and in any case without coming back.
 template <class Work>
 pid_t in_child(const Work& work) {
@@ -65,7 +67,7 @@ Result<void> move_files(const proto::FileRequest& request, Way way, const MovePo
     close(ends[there ? 1 : 0]);
     const bool moved = there ? guest::send_pieces(ends[0], port.fd) : guest::take_pieces(port.fd, ends[1], port.most);
     close(ends[there ? 0 : 1]);
-    if (!moved) say(said[1], "it broke off, or is more than the machine has room for. ");
+    if (!moved) say(said[1], kBrokeOff);
     waitpid(worker, nullptr, 0);
   });
   if (mover < 0) return fail_errno("make a process");
@@ -75,7 +77,8 @@ Result<void> move_files(const proto::FileRequest& request, Way way, const MovePo
   std::array<char, 1000> text{};
   const ssize_t n = read(words.get(), text.data(), text.size());
   if (n <= 0) return {};
-  return fail(Errc::internal, "move files: " + std::string(text.data(), static_cast<std::size_t>(n)));
+  const std::string why(text.data(), static_cast<std::size_t>(n));
+  return fail(why.find(kBrokeOff) == std::string::npos ? Errc::internal : Errc::disconnected, "move files: " + why);
 }
 
 Result<CopiedVolume::Listing> CopiedVolume::list(const std::string& directory) {
@@ -104,6 +107,12 @@ Result<CopiedVolume::Listing> CopiedVolume::list(const std::string& directory) {
 Result<void> CopiedVolume::copy_in(Vm& vm, Deadline deadline) {
   clock_gettime(CLOCK_REALTIME, &began_);
   COVE_TRY(known_, list(volume_.source));
+  std::uint64_t bytes = 0;
+  for (const auto& [path, known] : known_) bytes += known.size;
+  if (bytes > vm.room_for_volume())
+    return fail(Errc::unsupported, volume_.source + " has " + std::to_string(bytes >> 20U) +
+                                       " MiB, and a volume of this machine has room for " +
+                                       std::to_string(vm.room_for_volume() >> 20U) + ": give it more --memory");
   COVE_CHECK(vm.make_volume({.path = volume_.target}, deadline));
   COVE_CHECK(vm.put_tree(volume_.source, volume_.target, deadline));
   if (volume_.read_only) return vm.make_volume({.path = volume_.target, .read_only = true}, deadline);
