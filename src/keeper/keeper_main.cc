@@ -139,7 +139,9 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
   parts.lifetime = std::move(lifetime);
   parts.record = std::move(record);
   auto keeper = std::make_unique<Keeper>(std::move(parts));
-  if (auto greeted = keeper->greet(Deadline::after(spec.prepared ? 40s : 10s)); !greeted) {
+  // msb is a program of tens of megabytes that first has to find its microVM.
+  const bool slow = spec.prepared || spec.backend == "microsandbox";
+  if (auto greeted = keeper->greet(Deadline::after(slow ? 40s : 10s)); !greeted) {
     keeper->give_back(record);
     return fail(std::move(greeted).error());
   }

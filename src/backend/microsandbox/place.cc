@@ -17,12 +17,15 @@ using namespace std::chrono_literals;
 
 constexpr auto kCreateTime = 300s, kStopTime = 30s;
 
-// msb shows directories: one that holds nothing but the guest.
+// msb shows directories: one that holds nothing but the guest. Whoever the image's user is runs it, and nobody of this
+// machine comes to it.
 Result<std::string> guest_directory(const SandboxSpec& spec) {
   COVE_TRY(const std::string guest, find_guest());
-  std::string directory = spec.directory + "/guest";
+  const std::string closed = spec.directory + "/fs";
+  std::string directory = closed + "/guest";
   std::error_code failed;
-  std::filesystem::create_directory(directory, failed);
+  std::filesystem::create_directories(directory, failed);
+  if (chmod(closed.c_str(), 0700) < 0 || chmod(directory.c_str(), 0755) < 0) return fail_errno("make " + directory);
   const std::string copy = directory + "/cove-guest";
   std::filesystem::copy_file(guest, copy, std::filesystem::copy_options::overwrite_existing, failed);
   if (failed) return fail(Errc::internal, "copy the guest to " + copy + ": " + failed.message());
