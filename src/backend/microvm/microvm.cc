@@ -28,7 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kReconnect = 30s;
-constexpr auto kBoot = 60s, kRestore = 20s, kBringBack = 60s;
+constexpr auto kBoot = 100s, kRestore = 20s, kBringBack = 60s;
 constexpr std::uint64_t kUsualMib = 512, kLeastMib = 128;
 constexpr std::uint64_t kUsualDiskMib = 16384, kLeastDisk = std::uint64_t{64} << 20;  // a disk takes what is in it
 constexpr std::uint64_t kQemusOwn = std::uint64_t{512} << 20;                         // beside the machine's memory
