@@ -92,6 +92,12 @@ void become_test_user() {
     fs::copy_file(path, copy);
     setenv(variable, copy.c_str(), 1);
   }
+  // The tree that machines are made of lies in the build's directory, which may be another one's.
+  if (const std::string root = env_or("COVE_TEST_ROOT", ""); backend_name() == "microvm" && !root.empty()) {
+    const std::string copy = programs + "/root";
+    fs::copy(root, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
+    for (const char* variable : {"COVE_TEST_ROOT", "COVE_IMAGE"}) setenv(variable, copy.c_str(), 1);
+  }
   if (chown(programs.c_str(), user, user) < 0 || setgroups(0, nullptr) < 0 || setgid(user) < 0 || setuid(user) < 0) {
     std::abort();
   }

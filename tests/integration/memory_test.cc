@@ -218,6 +218,7 @@ int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
   cove::testing_helpers::home();
   const int code = RUN_ALL_TESTS();
+  cove::testing_helpers::run_cove({"gc"});  // the control group of whom a test has killed
   std::string left;
   cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); },
                                     std::chrono::seconds(10));

@@ -212,6 +212,7 @@ TEST(Microvm, DeathOfTheKeeperIsTheEndOfTheMachine) {
   ASSERT_EQ(kill(static_cast<pid_t>(std::atoi(lock.c_str())), SIGKILL), 0);
   EXPECT_TRUE(eventually([&] { return !alive(qemu); }, 5s));
   EXPECT_EQ(run_cove({"rm", "--force", one.name()}).code, 0);
+  EXPECT_EQ(run_cove({"gc"}).code, 0);  // its control group
 }
 
 TEST(Microvm, FilesOnADiskSurviveAStop) {
