@@ -103,9 +103,8 @@ Result<ToolResult> start_command(Sandboxes& sandboxes, const Json& arguments, co
   COVE_TRY(const auto sandbox, sandboxes.find(arguments["sandbox"], {.stop = call.stop}));
   CommandSpec command = command_of(arguments);
   command.timeout = seconds_of(arguments, "timeout_seconds", 0);
-  const bool with_stdin = arguments.value("stdin", false);
-  COVE_TRY(const std::string id, with_stdin ? sandboxes.inputs().start(sandbox, command, call.stop)
-                                            : sandbox->start(command, {.stop = call.stop}));
+  command.open_stdin = arguments.value("stdin", false);
+  COVE_TRY(const std::string id, sandbox->start(command, {.stop = call.stop}));
   return done({{"sandbox", sandbox->name()}, {"command_id", id}});
 }
 
@@ -113,8 +112,8 @@ Result<ToolResult> write_command(Sandboxes& sandboxes, const Json& arguments, co
   COVE_TRY(const auto sandbox, sandboxes.find(arguments["sandbox"], {.stop = call.stop}));
   const auto id = arguments["command_id"].get<std::string>();
   const std::string text = arguments.value("text", "");
-  const auto last = arguments.value("close", false) ? Inputs::Last::yes : Inputs::Last::no;
-  COVE_CHECK(sandboxes.inputs().write(sandbox->name(), id, text, last));
+  const auto which = arguments.value("close", false) ? Sandbox::Stdin::last : Sandbox::Stdin::more;
+  COVE_CHECK(sandbox->feed(id, text, which, {.stop = call.stop}));
   return done({{"sandbox", sandbox->name()}, {"command_id", id}, {"bytes", text.size()}});
 }
 

@@ -56,7 +56,6 @@ Result<void> serve(const cli::McpOptions& options) {
   }
   server.stop();
   sandboxes.end_all();
-  sandboxes.inputs().drain(Deadline::after(std::chrono::seconds(2)));
   return {};
 }
 

@@ -14,7 +14,6 @@
 
 #include "cli/spec_options.h"
 #include "client/cove.h"
-#include "mcp/inputs.h"
 #include "record/record.h"
 
 namespace cove::mcp {
@@ -48,7 +47,6 @@ class Sandboxes {
   Result<std::string> snapshot(const std::string& name, const std::string& tag, const Call& call);
   // denied: it is not one of those made here, and not to be removed from here.
   Result<void> stop(const std::string& name, proto::StopRequest request, const Call& call);
-  Inputs& inputs() { return inputs_; }
   void end_all();  // that are to end with the server
 
  private:
@@ -66,7 +64,6 @@ class Sandboxes {
   std::set<std::string> kept_names_;  // made here, and not to end with the server
   std::set<std::string> tags_;        // snapshots made here
   std::size_t reserved_ = 0;
-  Inputs inputs_;
 };
 
 }  // namespace cove::mcp
