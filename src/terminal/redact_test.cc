@@ -54,10 +54,10 @@ TEST(Redact, MasksAssignmentsWhereVariablesAreListed) {
 
 TEST(Redact, IsLinearInHostileText) {
   std::string text;
-  for (int i = 0; i < 200'000; ++i) text += "-----BEGIN x\n";
-  for (int i = 0; i < 200'000; ++i) text += "-----END PRIVATE KEY-----\n";
-  for (int i = 0; i < 200'000; ++i) text += "://a:";
-  for (int i = 0; i < 200'000; ++i) text += "eyJaaaaaaaaaa.";
+  for (int i = 0; i < 50'000; ++i) text += "-----BEGIN x\n";
+  for (int i = 0; i < 50'000; ++i) text += "-----END PRIVATE KEY-----\n";
+  for (int i = 0; i < 50'000; ++i) text += "://a:";
+  for (int i = 0; i < 50'000; ++i) text += "eyJaaaaaaaaaa.";
   const auto begin = std::chrono::steady_clock::now();
   redact(text + "-----BEGIN PRIVATE KEY-----", {.values = {"secret-value"}, .assignments = true});
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
