@@ -57,7 +57,7 @@ Done run_cove(const std::vector<std::string>& args, const std::vector<std::strin
   err.write.reset();
   std::thread other([&] { done.err = read_all(err.read.get()); });
   std::thread reader([&] { done.out = read_all(out.read.get()); });
-  const auto status = child->wait(Deadline::after(std::chrono::seconds(60)));
+  const auto status = child->wait(Deadline::after(std::chrono::milliseconds(static_cast<int>(60'000 * slack()))));
   if (!status) (void)child->signal(9);
   reader.join();
   other.join();

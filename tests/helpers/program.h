@@ -13,7 +13,7 @@ struct Done {
   std::string out, err;
 };
 
-// Runs `cove ARGS...` with our environment plus `env` (K=V) to its end; killed after 60 s.
+// Runs `cove ARGS...` with our environment plus `env` (K=V) to its end; killed after 60 s times slack().
 Done run_cove(const std::vector<std::string>& args, const std::vector<std::string>& env = {});
 // Our environment with these K=V on top.
 std::vector<std::string> environment_with(const std::vector<std::string>& env);
