@@ -29,7 +29,7 @@ lint: build/release/build.ninja ## clang-format and clang-tidy; only what change
 	@scripts/tidy --deep
 
 python: build/release/build.ninja ## build the Python wheel and sdist: build/python
-	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove_shared
+	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp cove_shared
 	@python3 bindings/python/backend/cove_build.py build/python
 
 format: ## write every source file as .clang-format says

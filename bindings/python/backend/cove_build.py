@@ -16,7 +16,7 @@ import zipfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent.parent
-PROGRAMS = ("libcove.so", "cove", "cove-guest", "cove-image", "cove-attempt")
+PROGRAMS = ("libcove.so", "cove", "cove-guest", "cove-image", "cove-attempt", "cove-mcp")
 NAME = "cove"
 WHEN = (2026, 1, 1, 0, 0, 0)
 
