@@ -5,20 +5,24 @@
 namespace cove::conformance {
 namespace {
 
+// Who calls counts the time, not the place: in one of them it is the usual ten seconds, in the others two.
 TEST_F(Contract, Case082_TheActivityCallback) {
+  const CommandIo usual;
+  const auto every = testing_helpers::backend_name() == "local" ? usual.activity_every : 2000ms;
   std::vector<Clock::time_point> told{Clock::now()};
   const auto note = [&] {
     told.push_back(Clock::now());
     throw std::runtime_error("of no consequence");
   };
   // Output all the time: what is told depends on the clock, not on silence.
+  const std::string turns = std::to_string(every * 9 / 2 / 500ms);
   const auto ran =
-      sandbox().collect(command("for i in {1..45}; do echo $i; sleep 1; done; exit 3"), {.activity = note});
+      sandbox().collect(command("for ((i = 0; i < " + turns + "; ++i)); do echo $i; sleep .5; done; exit 3"),
+                        {.activity = note, .activity_every = every});
   ASSERT_TRUE(ran) << ran.error().text();
   EXPECT_EQ(ran->outcome.exit_code, 3);
   EXPECT_GE(told.size() - 1, 3U);
-  EXPECT_LE(told.size() - 1, 5U);
-  for (std::size_t i = 1; i < told.size(); ++i) EXPECT_GE(told[i] - told[i - 1], 9900ms) << i;
+  for (std::size_t i = 1; i < told.size(); ++i) EXPECT_GE(told[i] - told[i - 1], every - 100ms) << i;
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ Result<void> make_directory(const std::string& path, const os::Users& users) {
 
 Result<void> wait_until_running(Launched& launched, const RunscSpec& runsc, Deadline deadline) {
   while (!is_running(launched, runsc)) {
-    if (const auto status = launched.runsc.poll())
+    if (const auto status = launched.child.poll())
       return fail(Errc::unsupported, "runsc " + status->text() + ": " + last_words(launched.log.get()));
     if (deadline.passed()) return fail(Errc::timeout, "gVisor was not ready in time");
     usleep(3000);
@@ -50,8 +50,8 @@ Result<void> wait_until_running(Launched& launched, const RunscSpec& runsc, Dead
 }
 
 void end(Launched& launched) {
-  [[maybe_unused]] const auto sent = launched.runsc.signal(SIGKILL);
-  [[maybe_unused]] const auto ended = launched.runsc.wait(Deadline::after(5s));
+  [[maybe_unused]] const auto sent = launched.child.signal(SIGKILL);
+  [[maybe_unused]] const auto ended = launched.child.wait(Deadline::after(5s));
 }
 
 // Restored, and still there a moment later: a kernel that panics does so at once.
@@ -65,7 +65,7 @@ Result<void> try_restore(const Program& program, RunscPlan plan, const os::Users
   runsc.id = make_id();
   COVE_TRY(Launched second, restore(plan, program, runsc, users, nullptr, directory, deadline));
   COVE_CHECK(wait_until_running(second, runsc, deadline));
-  const auto gone = second.runsc.wait(Deadline::after(300ms));
+  const auto gone = second.child.wait(Deadline::after(300ms));
   if (gone) return fail(Errc::unsupported, "runsc " + gone->text() + ": " + last_words(second.log.get()));
   end(second);
   return {};
@@ -82,7 +82,7 @@ std::string make_id() {
 }
 
 bool is_running(const Launched& launched, const RunscSpec& runsc) {
-  const std::string state = "/proc/" + std::to_string(launched.runsc.pid()) + "/root" + kState + "/" + runsc.id +
+  const std::string state = "/proc/" + std::to_string(launched.child.pid()) + "/root" + kState + "/" + runsc.id +
                             "_sandbox:" + runsc.id + ".state";
   return os::read_text(state).find("\"status\":\"running\"") != std::string::npos;
 }
@@ -94,7 +94,7 @@ Result<void> save(Launched& launched, const Program& program, const RunscSpec& r
   const UniqueFd opened(open(program.path.c_str(), O_PATH | O_CLOEXEC)), null(open("/dev/null", O_RDWR | O_CLOEXEC));
   const UniqueFd said(memfd_create("cove-runsc-checkpoint", MFD_CLOEXEC));
   if (!opened || !null || !said) return fail_errno("open " + program.path);
-  COVE_TRY(os::Child saver, run_inside({.of = launched.runsc.pid(),
+  COVE_TRY(os::Child saver, run_inside({.of = launched.child.pid(),
                                         .program = opened.get(),
                                         .line = checkpoint_line(runsc, kImagePath),
                                         .in = null.get(),
@@ -112,7 +112,7 @@ Result<void> save(Launched& launched, const Program& program, const RunscSpec& r
                                     std::string(text, n > 0 ? static_cast<std::size_t>(n) : 0));
   }
   if (fchmodat(into.get(), "checkpoint.img", 0600, 0) < 0) return fail_errno("make the memory private");
-  COVE_CHECK(launched.runsc.wait(deadline));
+  COVE_CHECK(launched.child.wait(deadline));
   return {};
 }
 

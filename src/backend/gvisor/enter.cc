@@ -116,14 +116,12 @@ constexpr std::array<Step, 7> kProbeSteps{{
     {"run runsc", run_runsc, "runsc must be a program for this machine"},
 }};
 
+}  // namespace
+
 std::span<const Step> steps_of(const RunscPlan& plan) {
   if (plan.probes) return kProbeSteps;
   return kSteps;
 }
-
-}  // namespace
-
-void enter(const RunscPlan& plan) { native::walk(plan, steps_of(plan)); }
 
 Error explain(const native::StepFailure& failure, const RunscPlan& plan) {
   return native::explain(failure, plan, steps_of(plan));

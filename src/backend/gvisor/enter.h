@@ -6,24 +6,21 @@
 #include <vector>
 
 #include "backend/native/enter.h"
-#include "backend/native/plan.h"
+#include "backend/native/program.h"
 
 namespace cove::gvisor {
 
-struct RunscPlan : native::Plan {
-  int program = -1;  // runsc, opened by the keeper: the directories on the way may be private
+struct RunscPlan : native::ProgramPlan {  // the log becomes kLogFd
   std::string config;
   std::vector<std::string> line;
-  int log = -1;         // becomes kLogFd
   int image = -1;       // a directory with a checkpoint, opened by the keeper; becomes kImageFd; -1: none
   bool probes = false;  // no root and no bundle: the line runs by itself
 };
 
 inline constexpr int kLogFd = 3, kImageFd = 4;
 
-// In the child, in new user, mount, pid, ipc, uts and perhaps network namespaces; returns only after a failure that it
-// has told.
-void enter(const RunscPlan& plan);
+// In the child, in new user, mount, pid, ipc, uts and perhaps network namespaces.
+std::span<const native::Step> steps_of(const RunscPlan& plan);
 Error explain(const native::StepFailure& failure, const RunscPlan& plan);
 
 }  // namespace cove::gvisor

@@ -62,9 +62,9 @@ class GvisorPlace final : public Place {
   void settle(SandboxSpec& spec) const override {
     if (spec.cwd.empty()) spec.cwd = "/workspace";
   }
-  int gone_fd() const override { return launched_.runsc.pidfd(); }
+  int gone_fd() const override { return launched_.child.pidfd(); }
   Ended ended() override {
-    const auto status = launched_.runsc.poll();
+    const auto status = launched_.child.poll();
     Ended ended{status ? "gVisor " + status->text() : "gVisor still runs"};
     if (limits_.oom_kills() > 0) ended.why += " (the sandbox ran out of memory)";
     return ended;
@@ -153,8 +153,8 @@ class GvisorPlace final : public Place {
   }
   Result<void> begin_anew(const std::vector<native::Layer>& layers, Deadline deadline) {
     relay_.reset();
-    [[maybe_unused]] const auto sent = launched_.runsc.signal(SIGKILL);
-    COVE_CHECK(launched_.runsc.wait(deadline));
+    [[maybe_unused]] const auto sent = launched_.child.signal(SIGKILL);
+    COVE_CHECK(launched_.child.wait(deadline));
     plan_.layers = layers;
     RunscSpec first = runsc_;
     first.id = runsc_.id = make_id();
@@ -169,7 +169,7 @@ class GvisorPlace final : public Place {
     while (!runs_) {
       runs_ = is_running(launched_, runsc_);
       if (runs_) break;
-      if (launched_.runsc.poll()) {
+      if (launched_.child.poll()) {
         COVE_CHECK(started());
         return fail(Errc::not_found, ended().why + " before it was ready");
       }
@@ -180,7 +180,7 @@ class GvisorPlace final : public Place {
   }
 
   Result<Channel> relay() {
-    if (launched_.runsc.poll()) return fail(Errc::not_found, ended().why);
+    if (launched_.child.poll()) return fail(Errc::not_found, ended().why);
     int ends[2];
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno("make the guest's channel");
     UniqueFd ours(ends[0]);
@@ -188,7 +188,7 @@ class GvisorPlace final : public Place {
     const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
     const UniqueFd program(open(program_.path.c_str(), O_PATH | O_CLOEXEC));
     if (!null || !program) return fail_errno("open " + program_.path);
-    COVE_TRY(os::Child made, run_inside({.of = launched_.runsc.pid(),
+    COVE_TRY(os::Child made, run_inside({.of = launched_.child.pid(),
                                          .program = program.get(),
                                          .line = relay_line(runsc_),
                                          .in = theirs.get(),
@@ -204,8 +204,8 @@ class GvisorPlace final : public Place {
   Result<void> end() {
     if (std::exchange(over_, true)) return {};
     relay_.reset();
-    [[maybe_unused]] const auto sent = launched_.runsc.signal(SIGKILL);
-    COVE_CHECK(launched_.runsc.wait(Deadline::after(10s)));
+    [[maybe_unused]] const auto sent = launched_.child.signal(SIGKILL);
+    COVE_CHECK(launched_.child.wait(Deadline::after(10s)));
     COVE_CHECK(os::kill_descendants(getpid(), Deadline::after(5s)));
     return limits_.remove(Deadline::after(5s));
   }

@@ -91,7 +91,7 @@ Result<void> try_program(const std::string& path, const std::string& platform, c
                "do"};
   plan.line.insert(plan.line.end(), line.begin(), line.end());
   COVE_TRY(Launched tried, launch(plan, path, users, Network::own, nullptr, deadline));
-  const auto status = tried.runsc.wait(earlier(deadline, Deadline::after(kTry)));
+  const auto status = tried.child.wait(earlier(deadline, Deadline::after(kTry)));
   if (status && status->code == 0) return {};
   native::StepFailure failure{};
   if (read(tried.sync.get(), &failure, sizeof(failure)) == sizeof(failure)) return fail(explain(failure, plan));

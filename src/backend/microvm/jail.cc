@@ -4,11 +4,9 @@
 #include <grp.h>
 #include <linux/close_range.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,8 +17,8 @@
 #include <csignal>
 #include <cstdio>
 
+#include "backend/engine/meaning.h"
 #include "os/capabilities.h"
-#include "os/clone.h"
 
 namespace cove::microvm {
 namespace {
@@ -31,7 +29,6 @@ using native::Step;
 
 constexpr std::uint64_t kNamespaces =
     CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP | CLONE_NEWNET;
-constexpr std::size_t kMostWords = 400;
 
 const JailPlan& own(const Plan& plan) { return static_cast<const JailPlan&>(plan); }
 
@@ -183,36 +180,15 @@ class KvmGroup {
 
 Result<Jail> Jail::make(JailPlan plan, const std::string& program, const os::Users& users, const os::LimitGroup& limits,
                         Deadline deadline) {
-  const UniqueFd opened(open(program.c_str(), O_PATH | O_CLOEXEC));
-  if (!opened) return fail_errno("open " + program);
-  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  UniqueFd log(memfd_create("cove-qemu-log", MFD_CLOEXEC));
-  int ends[2];
-  if (!null || !log || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0)
-    return fail_errno("make a socket for QEMU");
-  UniqueFd ours(ends[0]), theirs(ends[1]);
-  plan.program = opened.get();
-  plan.null = null.get();
-  plan.log = log.get();
-  plan.sync = theirs.get();
-  plan.keepers_sync = ours.get();
   plan.become = find_nobody(users);
   plan.drop_groups = !plan.kvm && (users.by_root || users.more_gids.count > 0);
   const KvmGroup group(plan.kvm && users.by_root);
-  COVE_TRY(os::Cloned cloned, os::clone_process(kNamespaces));
-  if (cloned.pid == 0) {
-    native::walk(plan, kSteps);
-    _exit(1);
-  }
-  os::Child child = os::Child::adopt(cloned.pid, std::move(cloned.pidfd));
-  theirs.reset();
-  COVE_CHECK(limits.add(child.pid()));
-  COVE_CHECK(os::map_users(users, child.pid(), deadline));
-  return Jail(std::move(plan), Jailed{std::move(child), std::move(ours), std::move(log)});
+  COVE_TRY(Jailed jailed, native::launch(plan, {program, kNamespaces, kSteps, users, &limits}, deadline));
+  return Jail(std::move(plan), std::move(jailed));
 }
 
 Result<Jailed> Jail::let_go() && {
-  COVE_CHECK(native::let_go(jailed_.sync.get(), plan_, jailed_.qemu.pid()));
+  COVE_CHECK(native::let_go(jailed_.sync.get(), plan_, jailed_.child.pid()));
   return std::move(jailed_);
 }
 
@@ -226,10 +202,7 @@ std::string last_words(int log) {
   std::string words(bytes.data(), n > 0 ? static_cast<std::size_t>(n) : 0);
   while (!words.empty() && words.back() == '\n') words.pop_back();
   if (const std::size_t line = words.rfind('\n'); line != std::string::npos) words.erase(0, line + 1);
-  for (char& c : words) {
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  }
-  return words.substr(0, kMostWords);
+  return engine::quotable(std::move(words));
 }
 
 }  // namespace cove::microvm

@@ -9,37 +9,26 @@
 #include <string>
 #include <vector>
 
-#include "backend/native/enter.h"
-#include "backend/native/plan.h"
-#include "base/deadline.h"
-#include "os/child.h"
+#include "backend/native/program.h"
 #include "os/exec.h"
-#include "os/limits.h"
-#include "os/users.h"
 
 namespace cove::microvm {
 
-struct JailPlan : native::Plan {
-  int program = -1;  // QEMU, opened
+struct JailPlan : native::ProgramPlan {  // the log is its standard error
   std::vector<std::string> line;
   std::vector<os::FdGift> fds;  // what it finds open; 0, 1 and 2 are added
-  int log = -1;                 // its standard error
   bool kvm = false;             // shown /dev/kvm
   uid_t become = 0;             // inside
 };
 
-struct Jailed {
-  os::Child qemu;
-  UniqueFd sync;  // holds a StepFailure, if there was one
-  UniqueFd log;   // what QEMU says, a memory file
-};
+using Jailed = native::Launched;
 
 // Between making it and letting it go its network can be connected.
 class Jail {
  public:
   static Result<Jail> make(JailPlan plan, const std::string& program, const os::Users& users,
                            const os::LimitGroup& limits, Deadline deadline);
-  pid_t pid() const { return jailed_.qemu.pid(); }
+  pid_t pid() const { return jailed_.child.pid(); }
   Result<Jailed> let_go() &&;
 
  private:

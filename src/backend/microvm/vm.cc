@@ -293,7 +293,7 @@ Result<void> Vm::save_stopped(const std::string& directory, Deadline deadline) {
   [[maybe_unused]] const auto removed = qmp_.order("remove-fd", Json{{"fdset-id", kStateSet}}, deadline);
   if (!saved) return fail(saved.error());
   COVE_CHECK(shares_ram_ ? save_ram(ram_.get(), directory + kRam)
-                         : save_private_ram(jailed_->qemu.pid(), ram_.get(), directory + kRam));
+                         : save_private_ram(jailed_->child.pid(), ram_.get(), directory + kRam));
   if (spec_.shape.disk_mib > 0) {
     COVE_TRY(const UniqueFd disk, open_file(spec_.disk, O_RDONLY));
     COVE_CHECK(save_ram(disk.get(), directory + kDisk));
@@ -315,7 +315,7 @@ Error Vm::why_gone() {
   if (recv(jailed_->sync.get(), &failure, sizeof(failure), MSG_DONTWAIT) == sizeof(failure))
     return explain(failure, plan_);
   // Its sockets are closed a moment before it can be waited for.
-  const auto status = jailed_->qemu.wait(Deadline::after(2s));
+  const auto status = jailed_->child.wait(Deadline::after(2s));
   read_console(console_.get(), said_);
   if (const std::string ours = line_after(said_, "cove: "); !ours.empty())
     return {Errc::internal, "the machine could not begin: " + ours};
@@ -329,8 +329,8 @@ Error Vm::why_gone() {
 
 Result<void> Vm::end(Deadline deadline) {
   if (jailed_) {
-    [[maybe_unused]] const auto sent = jailed_->qemu.signal(SIGKILL);
-    COVE_CHECK(jailed_->qemu.wait(deadline));
+    [[maybe_unused]] const auto sent = jailed_->child.signal(SIGKILL);
+    COVE_CHECK(jailed_->child.wait(deadline));
   }
   unlink(spec_.own_root.c_str());
   if (network_) COVE_CHECK(network_->stop(deadline));

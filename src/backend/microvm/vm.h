@@ -57,7 +57,7 @@ class Vm {
   // What is written inside is on the disk afterwards.
   Result<void> sync(Deadline deadline);
 
-  int gone_fd() const { return jailed_->qemu.pidfd(); }
+  int gone_fd() const { return jailed_->child.pidfd(); }
   // Why it is gone, or why it never was.
   Error why_gone();
   Result<void> end(Deadline deadline);
