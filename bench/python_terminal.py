@@ -1,5 +1,5 @@
-"""terminal_tool("true") on native beside subprocess.run(["bash", "-c", "true"]), in one process, with pauses. One JSON line:
-the times of both, in milliseconds. Arguments: rounds, seconds between."""
+"""terminal_tool("true") on native, alone and by turns with subprocess.run(["bash", "-c", "true"]), in one process, with
+pauses. One JSON line: the times of all three, in milliseconds. Arguments: rounds, seconds between."""
 
 import json
 import os
@@ -11,7 +11,7 @@ os.environ["COVE_BACKEND"] = "native"
 import cove  # noqa: E402
 
 rounds, pause = int(sys.argv[1]), float(sys.argv[2])
-times = {"tool": [], "subprocess": []}
+times = {"alone": [], "tool": [], "subprocess": []}
 
 
 def measure(name, work):
@@ -22,6 +22,8 @@ def measure(name, work):
 
 
 assert json.loads(cove.terminal_tool("true"))["exit_code"] == 0
+for _ in range(rounds):
+    measure("alone", lambda: cove.terminal_tool("true"))
 for _ in range(rounds):
     measure("tool", lambda: cove.terminal_tool("true"))
     measure("subprocess", lambda: subprocess.run(["bash", "-c", "true"]))

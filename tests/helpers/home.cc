@@ -97,6 +97,10 @@ void become_test_user() {
     const std::string copy = programs + "/root";
     fs::copy(root, copy, fs::copy_options::recursive | fs::copy_options::copy_symlinks);
     for (const char* variable : {"COVE_TEST_ROOT", "COVE_IMAGE"}) setenv(variable, copy.c_str(), 1);
+    if (lchown(copy.c_str(), user, user) < 0) std::abort();
+    for (const auto& each : fs::recursive_directory_iterator(copy)) {
+      if (lchown(each.path().c_str(), user, user) < 0) std::abort();
+    }
   }
   if (chown(programs.c_str(), user, user) < 0 || setgroups(0, nullptr) < 0 || setgid(user) < 0 || setuid(user) < 0) {
     std::abort();
