@@ -36,8 +36,10 @@ std::optional<Finding> judge_rm(const FloorCase& at) {
   const bool recursive = at.call.has('r', "--recursive") || at.call.has('R');
   for (const Word* word : at.call.operands) {
     const bool glob = word->kinds.find('*') != std::string::npos;
-    if (!recursive && !(glob && worst(at, *word) == Guarded::system)) continue;
-    if (auto found = refuse("remove", worst(at, *word))) return found;
+    if (!recursive && !glob) continue;
+    const Guarded what = worst(at, *word);
+    if (!recursive && what != Guarded::system) continue;
+    if (auto found = refuse("remove", what)) return found;
   }
   return std::nullopt;
 }
