@@ -80,7 +80,7 @@ std::vector<Word> values_of(std::string_view name, const Script& script) {
   for (std::size_t i = script.values.size(); i > oldest && values.size() < kChoices; --i) {
     const KnownValue& known = script.values[i - 1];
     const auto same = [&](const Word& each) { return each.text == known.value.text; };
-    const bool useful = known.name == name && known.value.text.find('$') == std::string::npos;
+    const bool useful = known.name == name && known.value.kinds.find_first_of("$\"") == std::string::npos;
     if (useful && std::none_of(values.begin(), values.end(), same)) values.push_back(known.value);
   }
   return values;

@@ -190,7 +190,7 @@ void add_variable(const SimpleCommand& outer, const Script& script, InnerCommand
   for (auto value = script.values.rbegin(); value != script.values.rend() && inner.commands.size() < kMost; ++value) {
     if (value - script.values.rbegin() > 256) break;
     // A value made of variables may be made of this one.
-    if (value->name != name || value->value.text.find('$') != std::string::npos) continue;
+    if (value->name != name || value->value.kinds.find_first_of("$\"") != std::string::npos) continue;
     std::vector<Word> words = split_value(value->value);
     words.insert(words.end(), outer.words.begin() + 1, outer.words.end());
     if (!words.empty()) inner.commands.push_back(std::move(words));
