@@ -7,7 +7,7 @@
 namespace cove::policy {
 namespace {
 
-bool denied(std::vector<std::string> patterns, std::string_view text) {
+bool denied(const std::vector<std::string>& patterns, std::string_view text) {
   const auto list = DenyList::make(patterns);
   EXPECT_TRUE(list) << list.error().message;
   return list && list->judge(parse_shell(text)).refused;

@@ -41,8 +41,8 @@ class Directories {
     }
     const auto paths = paths_of(*call.operands[0], script_, {where_.home, cwd});
     cwd = paths.size() == 1 ? text_of(paths[0]) : "";
-    // No directory has a longer path.
-    constexpr std::size_t kLongest = 4096;
+    // Nobody works in a directory with a longer path, and each step would copy it.
+    constexpr std::size_t kLongest = 512;
     if (cwd.size() > kLongest) cwd.clear();
   }
 

@@ -7,7 +7,8 @@
 // Judged are commands, never text: `echo "rm -rf /"`, a commit message, a pattern for grep, a comment, a here-document
 // for cat are all fine. Definitions count, because a function that is defined now can be called later.
 //
-//   remove       rm -r, find -delete, mv of /, of a system directory or of a home directory, in any spelling
+//   remove       rm -r, find -delete, mv, rsync --delete of /, of a system directory or of a home directory, in any
+//                spelling
 //   permissions  chmod, chown, chgrp, setfacl, chattr -R of / or of a system directory
 //   disk         mkfs, wipefs, partitioning, erasing; dd, cp, tee, `>` and the like onto a disk or the memory
 //   file         overwriting or removing /etc/passwd and the like, writing /proc/sysrq-trigger
@@ -15,6 +16,9 @@
 //   kill         every process (kill -9 -1, killall5), process 1
 //   fork-bomb    a function that does nothing but start itself twice
 //   too-deep     more nesting than the parser follows: nobody can say what it would run
+//
+// Not followed: files that are run or sourced, other languages (python -c), aliases, functions and variables of earlier
+// commands, names that come through a pipe (find / | xargs rm).
 //
 // Rejected: a list of regular expressions, which refuses what mentions a command and misses `r\m -rf //`.
 

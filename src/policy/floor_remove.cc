@@ -36,8 +36,10 @@ std::optional<Finding> judge_rm(const FloorCase& at) {
   const bool recursive = at.call.has('r', "--recursive") || at.call.has('R');
   for (const Word* word : at.call.operands) {
     const bool glob = word->kinds.find('*') != std::string::npos;
-    if (!recursive && !(glob && worst(at, *word) == Guarded::system)) continue;
-    if (auto found = refuse("remove", worst(at, *word))) return found;
+    if (!recursive && !glob) continue;
+    const Guarded what = worst(at, *word);
+    if (!recursive && what != Guarded::system) continue;
+    if (auto found = refuse("remove", what)) return found;
   }
   return std::nullopt;
 }
@@ -84,6 +86,14 @@ std::optional<Finding> judge_mv(const FloorCase& at) {
   return std::nullopt;
 }
 
+// Whoever brings a home directory back with --delete may mean it.
+std::optional<Finding> judge_rsync(const FloorCase& at) {
+  const auto deletes = [](std::string_view option) { return option.starts_with("--del"); };
+  if (std::none_of(at.call.options.begin(), at.call.options.end(), deletes)) return std::nullopt;
+  const Guarded what = worst(at, *at.call.operands.back());
+  return what == Guarded::home ? std::nullopt : refuse("empty", what);
+}
+
 }  // namespace
 
 std::optional<Finding> removes_system(const FloorCase& at) {
@@ -92,6 +102,7 @@ std::optional<Finding> removes_system(const FloorCase& at) {
   if (name == "rm" || name == "srm") return judge_rm(at);
   if (name == "find") return judge_find(at);
   if (name == "mv") return judge_mv(at);
+  if (name == "rsync") return judge_rsync(at);
   return std::nullopt;
 }
 

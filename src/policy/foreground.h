@@ -8,7 +8,7 @@
 //            background  `x &` in a script that neither waits for its jobs nor kills them
 //            server      development servers and watchers: npm run dev, docker compose up, uvicorn, python -m
 //            http.server
-//   hinted   endless     tail -f, watch, journalctl -f, sleep infinity, ping without -c, `while true` without a way out
+//   hinted   endless     tail -f, watch, journalctl -f, sleep infinity, ping without -c
 //            screen      programs that want a screen: vim, less, top, ...
 //
 // Never: what `timeout` ends, --help and --version, text in quotes, comments and here-documents, `2>&1`, `&>f`, `|&`,

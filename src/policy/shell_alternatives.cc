@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "policy/shell_parser_detail.h"
@@ -79,7 +80,7 @@ std::vector<Word> values_of(std::string_view name, const Script& script) {
   for (std::size_t i = script.values.size(); i > oldest && values.size() < kChoices; --i) {
     const KnownValue& known = script.values[i - 1];
     const auto same = [&](const Word& each) { return each.text == known.value.text; };
-    const bool useful = known.name == name && known.value.text.find('$') == std::string::npos;
+    const bool useful = known.name == name && known.value.kinds.find_first_of("$\"") == std::string::npos;
     if (useful && std::none_of(values.begin(), values.end(), same)) values.push_back(known.value);
   }
   return values;
@@ -98,21 +99,25 @@ std::vector<Word> expand_variable(const Word& word, const Script& script) {
   return {word};
 }
 
+// Expands until nothing is left to expand or there are too many; what is then left stays as it is.
 template <class Expand>
 void expand_all(std::vector<Word>& words, Expand expand) {
-  for (unsigned round = 0; round < 6; ++round) {
-    std::vector<Word> next;
-    for (const Word& word : words) {
-      for (Word& each : expand(word)) {
-        if (next.size() < kMost) next.push_back(std::move(each));
-      }
+  std::vector<Word> finished;
+  std::reverse(words.begin(), words.end());
+  for (unsigned steps = 0; !words.empty() && steps < 4 * kMost; ++steps) {
+    const Word word = std::move(words.back());
+    words.pop_back();
+    std::vector<Word> choices = expand(word);
+    if (choices.size() == 1 && choices[0].text == word.text && choices[0].kinds == word.kinds) {
+      finished.push_back(word);
+    } else {
+      std::move(choices.rbegin(), choices.rend(), std::back_inserter(words));
     }
-    const bool same = next.size() == words.size() &&
-                      std::equal(next.begin(), next.end(), words.begin(),
-                                 [](const Word& a, const Word& b) { return a.text == b.text && a.kinds == b.kinds; });
-    words = std::move(next);
-    if (same) return;
+    if (words.size() + finished.size() >= kMost) break;
   }
+  std::move(words.rbegin(), words.rend(), std::back_inserter(finished));
+  if (finished.size() > kMost) finished.resize(kMost);
+  words = std::move(finished);
 }
 
 }  // namespace

@@ -66,6 +66,8 @@ TEST(ShellBeside, BashAgreesAboutWhatIsBroken) {
            "cat <<E\na\nE",
            "cat <<E\na",
            "cat <<",
+           "cat <<${a b}\n(\n${a b}\n",
+           "cat <<$(a b)\n(\n$(a b)\n",
            "a >",
            "a > ; b",
            "a 2>&1 >f <g",

@@ -28,7 +28,11 @@ ShellParser::Deciders ShellParser::command() {
 }
 
 ShellParser::Deciders ShellParser::compound(std::string_view reserved) {
-  if (peek() == '(') return looks_at("((") && looks_arithmetic(at_ + 2) ? arithmetic_command() : subshell();
+  if (looks_at("((")) {
+    const Parentheses found = match_double(at_ + 2);
+    if (found.arithmetic && found.close != Word::kNowhere) return arithmetic_command(found.close);
+  }
+  if (peek() == '(') return subshell();
   at_ += reserved.size();
   if (reserved == "{") return group();
   if (reserved == "[[") return test_command();
@@ -58,13 +62,13 @@ ShellParser::Deciders ShellParser::subshell() {
   return inside.deciders;
 }
 
-ShellParser::Deciders ShellParser::arithmetic_command() {
+ShellParser::Deciders ShellParser::arithmetic_command(std::size_t close) {
   at_ += 2;
   SimpleCommand command = new_command();
   command.name = "((";
   command.words.resize(1);
   append(command.words[0], "((", '.');
-  arithmetic('(', ')', 2);
+  arithmetic_until(close);
   return {add(std::move(command), documents_.size())};
 }
 
@@ -131,8 +135,11 @@ ShellParser::Deciders ShellParser::do_group() {
 ShellParser::Deciders ShellParser::for_clause() {
   skip_blanks();
   if (looks_at("((")) {
+    const Parentheses found = match_double(at_ + 2);
+    if (!found.arithmetic || found.close == Word::kNowhere) fail(ShellProblem::syntax, "'((' is not closed by '))'");
+    if (failed_) return {};
     at_ += 2;
-    arithmetic('(', ')', 2);
+    arithmetic_until(found.close);
   } else {
     const Word name = word();
     skip_newlines();

@@ -27,10 +27,17 @@ void ShellParser::here_document(std::size_t redirection, bool strips_tabs) {
       while (!eof() && peek() != c) document.delimiter += text_[at_++];
       if (eof()) return fail(ShellProblem::unfinished, "a quote is not closed");
       ++at_;
+    } else if (c == '$' && (peek() == '{' || peek() == '(')) {
+      // Nothing is expanded, but what belongs together stays together.
+      Word raw;
+      --at_;
+      dollar(raw, true);
+      document.delimiter += raw.text;
     } else {
       document.delimiter += c;
     }
   }
+  if (failed_) return;
   if (at_ == from) return fail(eof() ? ShellProblem::unfinished : ShellProblem::syntax, "'<<' has no end word");
   documents_.push_back(std::move(document));
 }

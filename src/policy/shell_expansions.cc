@@ -31,15 +31,12 @@ void ShellParser::dollar(Word& into, bool quoted) {
     return double_quoted(into);
   }
   at_ += 2;
-  if (next == '(' && peek() == '(' && looks_arithmetic(at_ + 1)) {
-    ++at_;
-    arithmetic('(', ')', 2);
-  } else if (next == '(') {
-    substitution(')');
+  if (next == '(') {
+    if (peek() != '(' || !double_parentheses()) substitution(')');
   } else if (next == '{') {
     parameter(quoted);
   } else if (next == '[') {
-    arithmetic('[', ']', 1);
+    old_arithmetic();
   } else if (is_name_start(next)) {
     while (is_name_byte(peek())) ++at_;
   } else if (!is_special_parameter(next)) {
@@ -74,12 +71,24 @@ bool ShellParser::parameter_quotes(bool quoted) {
   return !quoted || kPatterns.find(peek()) != std::string_view::npos;
 }
 
+// `${ command; }` of the newest shells. Older ones only look for the '}', so if it cannot be read as commands, what
+// stands behind it still counts.
+bool ShellParser::function_substitution() {
+  const std::size_t from = at_;
+  if (peek() == '|') ++at_;
+  const bool inner = std::exchange(place_.inner, true);
+  substitution('}');
+  place_.inner = inner;
+  if (!failed_) return true;
+  recover();
+  if (!spend(end_ - from)) return true;
+  at_ = from;
+  return false;
+}
+
 void ShellParser::parameter(bool quoted) {
   const Deeper deeper(*this);
-  if (is_blank(peek()) || peek() == '\n' || peek() == '|') {
-    if (peek() == '|') ++at_;
-    return substitution('}');
-  }
+  if ((is_blank(peek()) || peek() == '\n' || peek() == '|') && function_substitution()) return;
   const bool quotes = parameter_quotes(quoted);
   Word ignored;
   while (!failed_ && !eof() && peek() != '}') {
@@ -103,39 +112,56 @@ void ShellParser::parameter(bool quoted) {
   expect_byte('}', "a '${' is not closed");
 }
 
-void ShellParser::arithmetic(char open, char close, unsigned closes) {
-  const Deeper deeper(*this);
+void ShellParser::arithmetic_piece() {
   Word ignored;
-  unsigned nested = 0;
-  while (!failed_ && !eof() && !(peek() == close && nested == 0)) {
-    const char c = peek();
-    if (c == '\\') {
-      at_ = std::min(at_ + 2, end_);
-    } else if (c == '\'') {
-      single_quoted(ignored);
-    } else if (c == '"') {
-      double_quoted(ignored);
-    } else if (c == '$') {
-      dollar(ignored, true);
-    } else if (c == '`') {
-      backquoted(ignored, true);
-    } else {
-      if (c == open) ++nested;
-      if (c == close) --nested;
-      ++at_;
-    }
+  const char c = peek();
+  if (c == '\\') {
+    at_ = std::min(at_ + 2, end_);
+  } else if (c == '\'') {
+    single_quoted(ignored);
+  } else if (c == '"') {
+    double_quoted(ignored);
+  } else if (c == '$') {
+    dollar(ignored, true);
+  } else if (c == '`') {
+    backquoted(ignored, true);
+  } else {
+    ++at_;
   }
-  for (; closes > 0; --closes) expect_byte(close, "an arithmetic expression is not closed");
 }
 
-// Whether what was opened by `((` before `from` is closed by `))`, as bash decides it: by counting, quotes respected.
-bool ShellParser::looks_arithmetic(std::size_t from) {
+// Up to `))`, of which the second is at `close`.
+void ShellParser::arithmetic_until(std::size_t close) {
+  read_region(close - 1, [&] {
+    const Deeper deeper(*this);
+    while (!failed_ && !eof()) arithmetic_piece();
+  });
+  at_ = std::min(at_ + 2, end_);
+}
+
+// `$[1+2]`
+void ShellParser::old_arithmetic() {
+  const Deeper deeper(*this);
+  unsigned nested = 0;
+  while (!failed_ && !eof() && !(peek() == ']' && nested == 0)) {
+    if (peek() == '[') ++nested;
+    if (peek() == ']') --nested;
+    arithmetic_piece();
+  }
+  expect_byte(']', "a '$[' is not closed");
+}
+
+// Whether what was opened by `((` before `from` is closed by `))`, and where, as bash decides it: by counting, quotes
+// respected.
+ShellParser::Parentheses ShellParser::match_double(std::size_t from) {
+  Parentheses found;
+  bool decided = false;
   unsigned open = 2;
   char quote = '\0';
   for (std::size_t i = from; i < end_; ++i) {
     if (scan_budget_ == 0) {
       fail(ShellProblem::too_deep, "it nests too deeply");
-      return false;
+      return {};
     }
     --scan_budget_;
     const char c = text_[i];
@@ -147,11 +173,39 @@ bool ShellParser::looks_arithmetic(std::size_t from) {
       quote = c;
     } else if (c == '(') {
       ++open;
-    } else if (c == ')' && --open == 1) {
-      return i + 1 < end_ && text_[i + 1] == ')';
+    } else if (c == ')' && --open == 1 && !std::exchange(decided, true)) {
+      found.arithmetic = i + 1 < end_ && text_[i + 1] == ')';
     }
+    if (open > 0) continue;
+    found.close = i;
+    return found;
   }
-  return false;
+  return {};
+}
+
+// Reads a part of the text on its own: what is wrong in it ends there, because shells look at it only when they run it.
+void ShellParser::read_region(std::size_t end, const std::function<void()>& read) {
+  const std::size_t whole = std::exchange(end_, end);
+  const bool inner = std::exchange(place_.inner, true);
+  read();
+  recover();
+  place_.inner = inner;
+  end_ = whole;
+  at_ = failed_ ? whole : end;
+}
+
+// `$((`, with `at_` at the second parenthesis: arithmetic, or a subshell in a substitution. False if it is never
+// closed.
+bool ShellParser::double_parentheses() {
+  const Parentheses found = match_double(at_ + 1);
+  if (found.close == Word::kNowhere) return failed_;
+  if (found.arithmetic) {
+    ++at_;
+    arithmetic_until(found.close);
+  } else {
+    read_region(found.close + 1, [&] { substitution(')'); });
+  }
+  return true;
 }
 
 // Between backquotes a backslash protects `$`, a backquote and itself once more, so that the text must be rewritten

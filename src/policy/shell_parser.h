@@ -6,6 +6,7 @@
 // Script.
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -102,7 +103,7 @@ class ShellParser {
   Deciders compound(std::string_view reserved);
   void compound_redirections();
   Deciders subshell();
-  Deciders arithmetic_command();
+  Deciders arithmetic_command(std::size_t close);
   Deciders group();
   Deciders test_command();
   Deciders if_clause();
@@ -130,10 +131,19 @@ class ShellParser {
   void process_substitution(Word& into);
   bool process_substitution_ahead() const;
   void substitution(char close);
+  bool function_substitution();
   void parameter(bool quoted);
   bool parameter_quotes(bool quoted);
-  void arithmetic(char open, char close, unsigned closes);
-  bool looks_arithmetic(std::size_t from);
+  void arithmetic_until(std::size_t close);
+  void old_arithmetic();
+  void arithmetic_piece();
+  struct Parentheses {
+    bool arithmetic = false;             // the inner ones are closed together with the outer ones
+    std::size_t close = Word::kNowhere;  // of the outer ones
+  };
+  Parentheses match_double(std::size_t from);
+  bool double_parentheses();
+  void read_region(std::size_t end, const std::function<void()>& read);
   void close_word(Word& word, std::size_t from) const;
 
   // Commands that run others. shell_inner.cc

@@ -58,7 +58,9 @@ SimpleCommand ShellParser::new_command() const {
 int ShellParser::add(SimpleCommand command, std::size_t first_document) {
   const int index = static_cast<int>(script_.commands.size());
   if (command.name.empty()) command.name = name_of(command.words);
-  for (std::size_t i = first_document; i < documents_.size(); ++i) documents_[i].command = index;
+  for (std::size_t i = first_document; i < documents_.size(); ++i) {
+    if (documents_[i].command < 0) documents_[i].command = index;
+  }
   script_.commands.push_back(std::move(command));
   return index;
 }

@@ -17,7 +17,7 @@ Script parse_shell(std::string_view text) {
     std::copy_if(text.begin(), text.end(), std::back_inserter(without_nul), [](char c) { return c != '\0'; });
     text = without_nul;
   }
-  std::size_t budget = 65536 + 2 * text.size();
+  std::size_t budget = 65536 + 4 * text.size();
   ShellParser parser(text, script, {.nowhere = has_nul, .budget = &budget});
   script.deciders = parser.run();
   parser.run_stdin_scripts();

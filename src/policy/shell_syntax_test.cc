@@ -157,6 +157,10 @@ constexpr Case kWrapped[] = {
     {"busybox rm x", "busybox|rm|x\nrm|x"},
     {"C='rm -r'; $C x", "$C|x\nrm|-r|x"},
     {"C=\"$C a\"; $C rm x", "$C|rm|x\nrm|x"},
+    {"$A $B $C $D $E $F $G $H $I $J $K $L $M $N $O $P $Q $R rm",
+     "$A|$B|$C|$D|$E|$F|$G|$H|$I|$J|$K|$L|$M|$N|$O|$P|$Q|$R|rm\nrm"},
+    {"$CC $CFLAGS -c x", "$CC|$CFLAGS|-c|x"},
+    {"A=; $A rm x", "$A|rm|x\nrm|x"},
     {"$SUDO rm x", "$SUDO|rm|x\nrm|x"},
     {"uv run rm x; npx vite", "uv|run|rm|x\nrm|x\nnpx|vite\nvite"},
     {"echo sudo rm; ssh h rm x; docker run i rm x", "echo|sudo|rm\nssh|h|rm|x\ndocker|run|i|rm|x"},
@@ -235,7 +239,7 @@ TEST(ShellSyntax, DepthIsBounded) {
   for (const char* open : {"(", "$(", "\"$(", "${x:-", "{ ", "if ", "$(( $(", "eval ", "a=(", "@(", "coproc ", "<(",
                            "case x in a) ", "f() {", "sudo ", "[[ (", "while "}) {
     std::string text;
-    for (int i = 0; i < 100'000; ++i) text += open;
+    while (text.size() < kLong) text += open;
     EXPECT_NE(parse_shell(text).problem, ShellProblem::none) << open;
   }
 }

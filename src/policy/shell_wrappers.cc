@@ -179,24 +179,31 @@ std::vector<Word> split_value(const Word& value) {
   return words;
 }
 
+// One unquoted variable and nothing else.
+bool is_variable(const Word& word) {
+  return !word.text.empty() && word.kinds.find_first_not_of('$') == std::string::npos && !word.text.starts_with("$(");
+}
+
 // The command word is one unquoted variable.
 void add_variable(const SimpleCommand& outer, const Script& script, InnerCommands& inner) {
   constexpr std::size_t kMost = 4;
   const Word& head = outer.words.front();
-  if (head.text.empty() || head.kinds.find_first_not_of('$') != std::string::npos || head.text.starts_with("$("))
-    return;
+  if (!is_variable(head)) return;
   std::string_view name = std::string_view(head.text).substr(1);
   if (name.starts_with('{')) name = name.substr(1, name.size() - 2);
   for (auto value = script.values.rbegin(); value != script.values.rend() && inner.commands.size() < kMost; ++value) {
     if (value - script.values.rbegin() > 256) break;
     // A value made of variables may be made of this one.
-    if (value->name != name || value->value.text.find('$') != std::string::npos) continue;
+    if (value->name != name || value->value.kinds.find_first_of("$\"") != std::string::npos) continue;
     std::vector<Word> words = split_value(value->value);
+    if (words.empty()) continue;
     words.insert(words.end(), outer.words.begin() + 1, outer.words.end());
-    if (!words.empty()) inner.commands.push_back(std::move(words));
+    inner.commands.push_back(std::move(words));
   }
-  if (inner.commands.empty() && outer.words.size() > 1)
-    inner.commands.emplace_back(outer.words.begin() + 1, outer.words.end());
+  if (!inner.commands.empty()) return;
+  const auto first = std::find_if_not(outer.words.begin(), outer.words.end(), is_variable);
+  if (first != outer.words.end() && !first->text.starts_with('-'))
+    inner.commands.emplace_back(first, outer.words.end());
 }
 
 }  // namespace
