@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "base/json_text.h"
-#include "record/json.h"
+#include "record/outcome_json.h"
 
 namespace cove::capi {
 
@@ -24,18 +24,7 @@ char* give(const Error& error) {
 }
 
 nlohmann::json to_json(const Outcome& outcome) {
-  const bool running = outcome.ending == Ending::running;
-  nlohmann::json json{{"id", outcome.id},
-                      {"outcome", std::string(record::name(outcome.ending))},
-                      {"exit_code", running ? nlohmann::json() : nlohmann::json(outcome.exit_code)},
-                      {"signal", outcome.signal},
-                      {"cwd", outcome.cwd},
-                      {"duration_ms", static_cast<double>(outcome.duration_us) / 1000.0},
-                      {"output_bytes", outcome.output_bytes},
-                      {"truncated", outcome.truncated}};
-  if (outcome.pid != 0) json["pid"] = outcome.pid;
-  if (!outcome.detail.empty()) json["detail"] = outcome.detail;
-  if (!outcome.hint.empty()) json["hint"] = outcome.hint;
+  nlohmann::json json = record::outcome_json(outcome);
   if (!outcome.error_text.empty()) json["problem"] = outcome.error_text;
   return json;
 }

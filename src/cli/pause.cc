@@ -1,39 +1,17 @@
-#include "cli/arguments.h"
+#include "cli/on_sandbox.h"
 #include "cli/print.h"
-#include "client/cove.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
-  std::string name;
-};
-
-void define(Arguments& arguments, Options& options) {
-  arguments.positional("NAME", options.name, Need::required, "The sandbox");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int ask(Arguments& arguments, std::vector<std::string> words, Result<void> (Sandbox::*what)(const Call&)) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
-  auto sandbox = Sandbox::open(options.name);
-  if (!sandbox) return report(sandbox.error());
-  if (const auto done = ((*sandbox).*what)({}); !done) return report(done.error());
-  return 0;
-}
+int finish(const Result<void>& done) { return done ? 0 : report(done.error()); }
 
 int pause(Arguments& arguments, std::vector<std::string> words) {
-  return ask(arguments, std::move(words), &Sandbox::pause);
+  return on_sandbox(arguments, std::move(words), [](Sandbox& sandbox) { return finish(sandbox.pause()); });
 }
 
 int resume(Arguments& arguments, std::vector<std::string> words) {
-  return ask(arguments, std::move(words), &Sandbox::resume);
+  return on_sandbox(arguments, std::move(words), [](Sandbox& sandbox) { return finish(sandbox.resume()); });
 }
 
 }  // namespace
@@ -44,7 +22,7 @@ const Command kPause{
     .summary = "Let nothing in a sandbox run until 'cove resume'; gvisor: its memory goes to disk",
     .examples = "  cove pause t\n  cove resume t",
     .run = pause,
-    .describe = describe,
+    .describe = describe_name,
 };
 
 const Command kResume{
@@ -53,7 +31,7 @@ const Command kResume{
     .summary = "Let a paused sandbox go on where it was",
     .examples = "  cove resume t",
     .run = resume,
-    .describe = describe,
+    .describe = describe_name,
 };
 
 }  // namespace cove::cli

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
+
 namespace cove::image {
 namespace {
 
@@ -51,11 +53,6 @@ class Reader {
 
   std::string_view left_;
 };
-
-std::string lower(std::string text) {
-  for (char& c : text) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return text;
-}
 
 }  // namespace
 

@@ -7,18 +7,14 @@
 #include <cstdlib>
 #include <optional>
 
+#include "base/ascii.h"
+
 namespace cove::image {
 namespace {
 
 constexpr int kMostRedirects = 5;
 constexpr std::size_t kMostHeaderBytes = 64 << 10, kMostErrorBytes = 16 << 10;
 constexpr long kConnectSeconds = 20, kStallSeconds = 30, kStallBytes = 64;
-
-std::string lower(std::string_view text) {
-  std::string copy(text);
-  for (char& c : copy) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return copy;
-}
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
-#include "record/json.h"
+#include "record/outcome_json.h"
 
 namespace cove::keeper {
 namespace {
@@ -13,20 +13,9 @@ namespace {
 using Json = nlohmann::json;
 
 Json outcome_json(const proto::Outcome& outcome) {
-  const bool running = outcome.ending == proto::Ending::running;
-  Json json{{"id", outcome.id},
-            {"state", running ? "running" : "ended"},
-            {"outcome", record::name(outcome.ending)},
-            {"exit_code", running ? Json() : Json(outcome.exit_code)},
-            {"signal", outcome.signal},
-            {"cwd", outcome.cwd},
-            {"duration_ms", static_cast<double>(outcome.duration_us) / 1000.0},
-            {"output_bytes", outcome.output_bytes},
-            {"truncated", outcome.truncated}};
-  if (outcome.pid != 0) json["pid"] = outcome.pid;
+  Json json = record::outcome_json(outcome);
+  json["state"] = outcome.ending == proto::Ending::running ? "running" : "ended";
   if (!outcome.text.empty()) json["command"] = outcome.text;
-  if (!outcome.detail.empty()) json["detail"] = outcome.detail;
-  if (!outcome.hint.empty()) json["hint"] = outcome.hint;
   if (!outcome.error_text.empty()) json["error"] = outcome.error_text;
   return json;
 }

@@ -2,16 +2,11 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "mcp/token.h"
 
 namespace cove::mcp {
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return out;
-}
 
 // "name", "name:80", "[::1]:80": without the port, in lower case.
 std::string host_name(std::string_view host) {

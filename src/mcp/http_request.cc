@@ -1,10 +1,10 @@
 #include "mcp/http_request.h"
 
-#include <algorithm>
 #include <boost/asio/buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 
+#include "base/ascii.h"
 #include "mcp/message.h"
 
 namespace cove::mcp {
@@ -13,13 +13,6 @@ namespace {
 namespace http = boost::beast::http;
 
 constexpr std::uint32_t kMostHead = 16U << 10;
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  std::transform(out.begin(), out.end(), out.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return out;
-}
 
 }  // namespace
 

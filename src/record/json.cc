@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "record/outcome_json.h"
 
 namespace cove::record {
 namespace {
@@ -220,6 +221,22 @@ proto::Ending ending_of(std::string_view name) {
     if (kEndings[i] == name) return static_cast<proto::Ending>(i);
   }
   return proto::Ending::lost;
+}
+
+nlohmann::json outcome_json(const proto::Outcome& outcome) {
+  const bool running = outcome.ending == proto::Ending::running;
+  Json json{{"id", outcome.id},
+            {"outcome", name(outcome.ending)},
+            {"exit_code", running ? Json() : Json(outcome.exit_code)},
+            {"signal", outcome.signal},
+            {"cwd", outcome.cwd},
+            {"duration_ms", static_cast<double>(outcome.duration_us) / 1000.0},
+            {"output_bytes", outcome.output_bytes},
+            {"truncated", outcome.truncated}};
+  if (outcome.pid != 0) json["pid"] = outcome.pid;
+  if (!outcome.detail.empty()) json["detail"] = outcome.detail;
+  if (!outcome.hint.empty()) json["hint"] = outcome.hint;
+  return json;
 }
 
 }  // namespace cove::record

@@ -119,7 +119,8 @@ def test_asyncio():
             assert await box.files.read("/tmp/f") == b"text"
             assert [chunk.text async for chunk in box.stream("echo s")] == ["s\n"]
             sleeping = asyncio.ensure_future(box.sh("sleep 1000"))
-            await asyncio.sleep(0.3)
+            while (await box.sh("pgrep -c sleep", session="other")).output != "1\n":
+                pass
             sleeping.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await sleeping

@@ -1,13 +1,13 @@
 #include "backend/engine/meaning.h"
 
 #include <algorithm>
-#include <cctype>
+
+#include "base/ascii.h"
 
 namespace cove::engine {
 
 const Meaning* find_meaning(const std::vector<Meaning>& meanings, const Said& said) {
-  std::string text = said.err + "\n" + said.out.substr(0, 4096);
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string text = lower(said.err + "\n" + said.out.substr(0, 4096));
   const auto found = std::find_if(meanings.begin(), meanings.end(), [&](const Meaning& meaning) {
     return std::any_of(meaning.words.begin(), meaning.words.end(),
                        [&](auto word) { return text.find(word) != std::string::npos; });
