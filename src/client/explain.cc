@@ -20,6 +20,7 @@ std::string what_the_journal_says(const record::Record& record, const std::strin
 // Turns a bare "closed" into what is known: why the sandbox ended and what became of the command.
 Error Sandbox::explain(Error error, const std::string& id) const {
   if (error.code != Errc::disconnected) return error;
+  pool_->record.await_release(Deadline::after(std::chrono::milliseconds(500)));
   const auto info = pool_->record.info();
   std::string text = "the keeper of sandbox '" + name_ + "' ended";
   if (info && !info->why.empty()) text += ": " + info->why;

@@ -1,8 +1,6 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <thread>
-
 #include "client/json.h"
 #include "client/launch.h"
 #include "client/pool.h"
@@ -75,15 +73,11 @@ Result<void> remove_dead(record::Record& record, const record::Info& info) {
 
 // A keeper that has given its last answer may hold its lock for a moment yet.
 Result<void> remove_dying(const std::string& name, Error not_running) {
-  const Deadline deadline = Deadline::after(std::chrono::seconds(5));
-  while (!deadline.passed()) {
-    auto record = record::Record::open(name);
-    if (!record) return {};
-    COVE_TRY(const auto info, record->info());
-    if (info.life != record::Life::running) return remove_dead(*record, info);
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return fail(std::move(not_running));
+  auto record = record::Record::open(name);
+  if (!record) return {};
+  if (!record->await_release(Deadline::after(std::chrono::seconds(5)))) return fail(std::move(not_running));
+  COVE_TRY(const auto info, record->info());
+  return remove_dead(*record, info);
 }
 
 }  // namespace

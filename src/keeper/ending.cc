@@ -101,6 +101,8 @@ void Keeper::finish() {
     const auto cleared = record::clear_layers(spec_.layers);
   if (!spec_.layers.empty() && (!spec_.persistent || fate_.remove)) forget_outside();
   record_.release();  // or whoever hears that it is over may find it running still
+  log_event("sandbox.ended", {{"sandbox", record_.name()}, {"why", fate_.why}});
+  record::sweep();  // before the answers: who has them may remove the whole of COVE_HOME
   for (ClientSession* waiter : stop_waiters_) {
     if (!destroyed)
       waiter->answer_error(destroyed.error());
@@ -110,8 +112,6 @@ void Keeper::finish() {
       waiter->answer_done();
   }
   flush_clients(Deadline::after(1s));
-  log_event("sandbox.ended", {{"sandbox", record_.name()}, {"why", fate_.why}});
-  record::sweep();
 }
 
 // What cannot be removed now is found by 'cove gc'.

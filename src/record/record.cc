@@ -302,6 +302,15 @@ Result<std::vector<proto::Outcome>> Record::journal() const {
 
 void Record::release() { lock_.reset(); }
 
+bool Record::await_release(Deadline deadline) const {
+  while (is_locked(directory())) {
+    if (deadline.passed()) return false;
+    const timespec pause{0, 500'000};
+    nanosleep(&pause, nullptr);
+  }
+  return true;
+}
+
 Result<void> Record::remove() {
   if (!lock_) {
     UniqueFd taken;

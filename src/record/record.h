@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "backend/spec.h"
+#include "base/deadline.h"
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "proto/client.h"
@@ -85,6 +86,10 @@ class Record {
 
   // Of a keeper that has settled how it ended: from here on others see that, and may start the sandbox again.
   void release();
+
+  // Of whoever has seen a keeper close its connections: waits a moment for its lock, which the kernel may let go of
+  // last. False: somebody holds it still.
+  bool await_release(Deadline deadline) const;
 
   // Removes the directory and everything in it. Only for the one who holds the lock, or of a dead record.
   Result<void> remove();

@@ -31,7 +31,9 @@ class Cli : public testing::Test {
   }
   ~Cli() override {
     run("cove rm --force $(cove ls --names)");
-    std::filesystem::remove_all(directory_);
+    std::error_code error;
+    std::filesystem::remove_all(directory_, error);
+    EXPECT_FALSE(error) << "something was written after the last sandbox had ended: " << error.message();
   }
 
   // A line for bash, in the test's directory.
