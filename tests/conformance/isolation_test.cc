@@ -274,7 +274,8 @@ TEST_F(Contract, Case099_TwoSandboxesDoNotSeeEachOthersFilesOrProcesses) {
   EXPECT_RAN(run(other, {.script = "find / -xdev -name " + name + " 2>/dev/null"}), 0, "");
   ASSERT_TRUE(one.start({.script = "sleep 99" + name.substr(4)}, soon()));
   EXPECT_TRUE(eventually([&] { return !processes_with_argument("99" + name.substr(4)).empty(); }, limit(10s)));
-  EXPECT_RAN(run(other, {.script = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'sleep 9[9]'"}), 1, "0\n");
+  EXPECT_RAN(run(other, {.script = "cat /proc/[0-9]*/cmdline 2>/dev/null | tr '\\0' ' ' | grep -c 'sleep 9[9]'"}), 1,
+             "0\n");
 }
 
 }  // namespace
