@@ -52,9 +52,20 @@ if(COVE_TESTS AND NOT COVE_PRECOMPILE)
   target_precompile_headers(cove_test_headers PRIVATE ${CMAKE_CURRENT_LIST_DIR}/precompiled_tests.h)
 endif()
 
+# cove_together(NAME...): eight of its files are compiled as one, which takes half the time.
+function(cove_together)
+  set_target_properties(${ARGN} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+endfunction()
+
+# cove_apart(FILE...): not those, because what they have in an unnamed namespace bears the name of another file's.
+macro(cove_apart)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+endmacro()
+
 # cove_built_quickly(NAME...): for tests, which take longer to compile than to run.
 function(cove_built_quickly)
   foreach(name ${ARGN})
+    cove_together(${name})
     target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
     if(COVE_PRECOMPILE)
       cove_precompiled(${name})
@@ -64,15 +75,19 @@ function(cove_built_quickly)
   endforeach()
 endfunction()
 
-# cove_library(NAME [BARE] SOURCES ... LINKS ...): a static library of one folder. BARE: without exceptions.
+# cove_library(NAME [BARE] [APART] SOURCES ... LINKS ...): a static library of one folder. BARE: without exceptions.
+# APART: as cove_apart, for all of its files.
 function(cove_library name)
-  cmake_parse_arguments(arg "BARE" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "BARE;APART" "" "SOURCES;LINKS" ${ARGN})
   add_library(${name} STATIC ${arg_SOURCES})
   target_link_libraries(${name} PUBLIC cove_options ${arg_LINKS})
   if(arg_BARE)
     target_compile_options(${name} PRIVATE -fno-exceptions)
   else()
     cove_precompiled(${name})
+  endif()
+  if(COVE_PRECOMPILE AND NOT arg_APART)
+    cove_together(${name})
   endif()
 endfunction()
 
