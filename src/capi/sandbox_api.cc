@@ -24,10 +24,6 @@ cove_sandbox* make_handle(Sandbox sandbox) {
 
 Json request_of(const char* text) { return parse_json(text == nullptr ? "" : text); }
 
-const char* life_name(record::Life life) {
-  return life == record::Life::running ? "running" : life == record::Life::stopped ? "stopped" : "failed";
-}
-
 }  // namespace
 
 extern "C" {
@@ -79,7 +75,7 @@ char* cove_sandboxes(void) {
     Json all = Json::array();
     for (const record::Info& info : *infos) {
       all.push_back({{"name", info.name},
-                     {"state", life_name(info.life)},
+                     {"state", record::state_of(info)},
                      {"backend", info.spec.backend},
                      {"persistent", info.spec.persistent},
                      {"owned", info.spec.owned},

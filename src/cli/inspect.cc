@@ -56,7 +56,7 @@ std::string proof_text(const std::string& proof) {
 
 void show(const record::Info& info, const Result<std::string>& proof) {
   std::vector<Row> rows{{"name", tinted(Tint::bold, info.name)},
-                        {"state", std::string(life_name(info.life))},
+                        {"state", std::string(record::state_of(info))},
                         {"backend", info.spec.backend},
                         {"persistent", info.spec.persistent ? "yes" : "no"}};
   if (!info.why.empty()) rows.push_back({"why", info.why});

@@ -24,10 +24,9 @@ void describe(Arguments& arguments) {
 }
 
 std::string state_text(const record::Info& info) {
-  const Tint tint = info.life == record::Life::running  ? Tint::green
-                    : info.life == record::Life::failed ? Tint::red
-                                                        : Tint::yellow;
-  std::string text = tinted(tint, life_name(info.life));
+  const bool runs = info.life == record::Life::running && !info.paused;
+  const Tint tint = runs ? Tint::green : info.life == record::Life::failed ? Tint::red : Tint::yellow;
+  std::string text = tinted(tint, record::state_of(info));
   if (info.life == record::Life::failed && !info.why.empty()) text += " (" + info.why + ")";
   return text;
 }

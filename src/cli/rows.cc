@@ -5,18 +5,9 @@
 
 namespace cove::cli {
 
-std::string_view life_name(record::Life life) {
-  switch (life) {
-    case record::Life::running: return "running";
-    case record::Life::stopped: return "stopped";
-    case record::Life::failed: break;
-  }
-  return "failed";
-}
-
 std::string to_json(const record::Info& info) {
   const auto yes_no = [](bool value) { return value ? "true" : "false"; };
-  std::string out = "{\"name\": " + json_quote(info.name) + ", \"state\": " + json_quote(life_name(info.life)) +
+  std::string out = "{\"name\": " + json_quote(info.name) + ", \"state\": " + json_quote(record::state_of(info)) +
                     ", \"backend\": " + json_quote(info.spec.backend) +
                     ", \"created\": " + std::to_string(info.created_unix) +
                     ", \"persistent\": " + yes_no(info.spec.persistent) + ", \"owned\": " + yes_no(info.spec.owned) +

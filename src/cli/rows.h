@@ -6,7 +6,6 @@
 
 namespace cove::cli {
 
-std::string_view life_name(record::Life life);
 // One sandbox, or one command, as a JSON object without a newline.
 std::string to_json(const record::Info& info);
 std::string to_json(const Outcome& outcome);

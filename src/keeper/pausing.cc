@@ -38,6 +38,7 @@ Result<void> Keeper::pause() {
   COVE_CHECK(leave());
   auto paused = place_->pause(Deadline::after(kPause));
   paused_ = paused.has_value();
+  if (paused_) record_.note_paused(true);
   log_event(paused_ ? "sandbox.paused" : "sandbox.not_paused", {{"sandbox", record_.name()}});
   if (!paused) COVE_CHECK(come_back());
   return paused;
@@ -45,6 +46,7 @@ Result<void> Keeper::pause() {
 
 Result<void> Keeper::resume() {
   if (!paused_) return {};
+  record_.note_paused(false);
   auto resumed = place_->resume(Deadline::after(kPause));
   if (!resumed) {
     paused_ = false;

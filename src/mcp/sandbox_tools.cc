@@ -30,7 +30,7 @@ Result<ToolResult> list_sandboxes(Sandboxes& sandboxes, const Json&, const ToolC
   Json rows = Json::array();
   for (const record::Info& info : all) {
     rows.push_back({{"sandbox", info.name},
-                    {"state", cli::life_name(info.life)},
+                    {"state", record::state_of(info)},
                     {"backend", info.spec.backend},
                     {"image", info.spec.image},
                     {"kept", !info.spec.owned},

@@ -159,6 +159,7 @@ Result<Record> Record::lock(const std::string& name) {
   }
   write_pid(record.lock_.get());
   unlinkat(record.directory(), "status.json", 0);
+  record.note_paused(false);
   return record;
 }
 
@@ -176,6 +177,15 @@ Result<Record> Record::open(const std::string& name) {
   return record;
 }
 
+std::string_view state_of(const Info& info) {
+  switch (info.life) {
+    case Life::running: return info.paused ? "paused" : "running";
+    case Life::stopped: return "stopped";
+    case Life::failed: break;
+  }
+  return "failed";
+}
+
 Result<Info> Record::info() const {
   Info info;
   info.name = name_;
@@ -187,6 +197,7 @@ Result<Info> Record::info() const {
   if (alive) {
     info.life = Life::running;
     if (const auto pid = read_file_at(directory(), "lock")) info.keeper_pid = std::atoi(pid->c_str());
+    info.paused = faccessat(directory(), "paused", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
     return info;
   }
   if (const auto status = read_file_at(directory(), "status.json")) {
@@ -298,6 +309,13 @@ Result<std::vector<proto::Outcome>> Record::journal() const {
     outcome.detail = "its sandbox ended before it did";
   }
   return all;
+}
+
+void Record::note_paused(bool paused) const {
+  if (paused)
+    UniqueFd(openat(directory(), "paused", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  else
+    unlinkat(directory(), "paused", 0);
 }
 
 void Record::release() { lock_.reset(); }

@@ -18,6 +18,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backend/spec.h"
@@ -47,7 +48,11 @@ struct Info {
   std::string why;   // how it ended
   std::int64_t created_unix = 0;
   int keeper_pid = 0;  // when running
+  bool paused = false;
 };
+
+// What people and programs read: running, paused, stopped or failed.
+std::string_view state_of(const Info& info);
 
 // A sandbox's directory, opened; all paths go through its descriptor, so their length does not matter.
 class Record {
@@ -83,6 +88,8 @@ class Record {
   // What --prove has found, as JSON.
   Result<void> save_proof(const std::string& json) const;
   Result<std::string> proof() const;  // not_found: nobody has asked for one
+
+  void note_paused(bool paused) const;
 
   // Of a keeper that has settled how it ended: from here on others see that, and may start the sandbox again.
   void release();

@@ -8,6 +8,7 @@
 #include "client/cove.h"
 #include "helpers/home.h"
 #include "helpers/process.h"
+#include "record/record.h"
 
 namespace cove {
 namespace {
@@ -34,6 +35,11 @@ class Pause : public testing::Test {
     if (text) std::sscanf(text->c_str(), "%d %d", &now.first, &now.second);
     return now;
   }
+  std::string state() const {
+    const auto record = record::Record::open(sandbox_->name());
+    const auto info = record ? record->info() : Result<record::Info>(fail(record.error()));
+    return info ? std::string(record::state_of(*info)) : info.error().text();
+  }
   // What goes on inside, seen from here: below the guest, or below gVisor.
   std::vector<pid_t> moving() const {
     std::vector<pid_t> found;
@@ -57,6 +63,7 @@ TEST_F(Pause, ACounterContinuesWhereItWas) {
   const auto paused = sandbox_->pause();
   if (!paused && paused.error().code == Errc::unsupported) GTEST_SKIP() << paused.error().message;
   ASSERT_TRUE(paused) << paused.error().text();
+  EXPECT_EQ(state(), "paused");
   EXPECT_EQ(describe(moving()), "");
   const auto refused = sandbox_->start({.script = "true"}, {});
   ASSERT_FALSE(refused);
@@ -64,6 +71,7 @@ TEST_F(Pause, ACounterContinuesWhereItWas) {
   EXPECT_NE(refused.error().message.find("cove resume"), std::string::npos) << refused.error().message;
   const auto resumed = sandbox_->resume();
   ASSERT_TRUE(resumed) << resumed.error().text();
+  EXPECT_EQ(state(), "running");
   ASSERT_TRUE(eventually([&] { return count().second > before.second + 3; }, 20s * slack()));
   EXPECT_EQ(count().first, before.first);  // it is the same process, not a new one
   // ... and the keeper still knows it.
