@@ -1,5 +1,6 @@
-"""terminal_tool("true") on native, alone and by turns with subprocess.run(["bash", "-c", "true"]), in one process, with
-pauses. One JSON line: the times of all three, in milliseconds. Arguments: rounds, seconds between."""
+"""terminal_tool("true") on native, by turns with subprocess.run(["bash", "-c", "true"]), in one process, with pauses: one
+JSON line with the times of both, in milliseconds. Then, for each line on stdin, one more call and a line with its time.
+Arguments: rounds, seconds between."""
 
 import json
 import os
@@ -11,20 +12,25 @@ os.environ["COVE_BACKEND"] = "native"
 import cove  # noqa: E402
 
 rounds, pause = int(sys.argv[1]), float(sys.argv[2])
-times = {"alone": [], "tool": [], "subprocess": []}
+times = {"tool": [], "subprocess": []}
 
 
-def measure(name, work):
-    time.sleep(pause)
+def measure(work):
     begin = time.perf_counter()
     work()
-    times[name].append((time.perf_counter() - begin) * 1000)
+    return (time.perf_counter() - begin) * 1000
 
 
-assert json.loads(cove.terminal_tool("true"))["exit_code"] == 0
+def call():
+    return cove.terminal_tool("true")
+
+
+assert json.loads(call())["exit_code"] == 0
 for _ in range(rounds):
-    measure("alone", lambda: cove.terminal_tool("true"))
-for _ in range(rounds):
-    measure("tool", lambda: cove.terminal_tool("true"))
-    measure("subprocess", lambda: subprocess.run(["bash", "-c", "true"]))
-print(json.dumps(times))
+    time.sleep(pause)
+    times["tool"].append(measure(call))
+    time.sleep(pause)
+    times["subprocess"].append(measure(lambda: subprocess.run(["bash", "-c", "true"])))
+print(json.dumps(times), flush=True)
+for _ in sys.stdin:
+    print(measure(call), flush=True)

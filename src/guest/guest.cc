@@ -88,18 +88,13 @@ Guest::Guest(Ports ports, std::string command_groups)
 
 Guest::~Guest() = default;
 
-// What every machine needs first is read into its memory once, before that is saved for all.
+// What every machine needs first is read into its memory once, before that is saved for all: the shell's files, and the
+// shell itself, as far as it is the same for everybody.
 void Guest::warm_up() {
   config_.env = {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/"};
   find_shell();
   if (config_.dialect == nullptr) return;
-  os::ExecSpec spec;
-  spec.program = config_.program;
-  spec.argv = {config_.program, "-c", "true"};
-  spec.env = config_.env;
-  auto child = os::Child::spawn(spec);
-  if (child) [[maybe_unused]]
-    const auto ended = child->wait(Deadline::after(std::chrono::seconds(5)));
+  if (auto started = start_blank_shell(trees_, config_)) blank_ = std::move(*started);
 }
 
 // Only in a machine of our own is the count about what we started.
@@ -243,12 +238,16 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   config_.login = hello.login;
   become_default_user(hello.user);
   config_.idle_shell = std::chrono::milliseconds(hello.idle_shell_ms);
+  const std::string blank_program = config_.program;
   find_shell();
   channel_.may_reconnect(std::chrono::milliseconds(hello.reconnect_ms));
   config_.keep_first = hello.prepared;
   hello_due_ = hello.prepared;
   if (!hello_due_) channel_.send_hello(greeting());
-  if (config_.dialect != nullptr) shell_used(session(""), {}, Session::Moment::command_ended);
+  if (config_.dialect == nullptr) return {};
+  if (blank_ && config_.program == blank_program) session("").form(*std::exchange(blank_, std::nullopt));
+  blank_.reset();
+  shell_used(session(""), {}, Session::Moment::command_ended);
   return {};
 }
 

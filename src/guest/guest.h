@@ -71,7 +71,8 @@ class Guest : private Command::Host {
   UniqueFd children_;
   Channel channel_;
   std::optional<Machine> machine_;
-  UniqueFd disk_;  // of a machine that has one
+  UniqueFd disk_;                    // of a machine that has one
+  std::optional<BlankShell> blank_;  // until somebody says hello
   std::uint64_t memory_kills_ = 0;
   bool greeted_ = false, hello_due_ = false;
   Session::Config config_;

@@ -144,7 +144,11 @@ unsigned long memory_kib() {
 // A kernel without them is good enough: then trees are ended process by process. Whoever takes all memory, or makes
 // processes until there is no room for more, leaves enough for the guest to end him.
 void make_groups() {
-  if (mount("cgroup", "/sys/fs/cgroup", "cgroup2", kPlain, "nsdelegate") < 0) return;
+  // Each command enters a group of its own, which waits for a grace period of the kernel's unless that is favoured
+  // (6.0).
+  if (mount("cgroup", "/sys/fs/cgroup", "cgroup2", kPlain, "nsdelegate,favordynmods") < 0 &&
+      mount("cgroup", "/sys/fs/cgroup", "cgroup2", kPlain, "nsdelegate") < 0)
+    return;
   for (const char* controller : {"+pids", "+memory"}) [[maybe_unused]]
     const auto handed = os::write_text("/sys/fs/cgroup/cgroup.subtree_control", controller);
   mkdir(kGroups, 0755);

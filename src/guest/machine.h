@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "base/unique_fd.h"
+#include "guest/identity.h"
 #include "guest/loop.h"
 #include "proto/frame.h"
 #include "proto/machine.h"
@@ -30,14 +31,12 @@ class Machine {
   UniqueFd control_;
   Events events_;
   proto::MessageReader reader_;
+  Identity identity_;
   UniqueFd transfer_;  // what the process that moves files has to say
   std::string words_;
 };
 
 // How many processes this kernel has ended for want of memory.
 std::uint64_t count_memory_kills();
-
-// Time, randomness, names. What cannot be set is an error: a machine that shares its random numbers is no sandbox.
-Result<void> renew_machine(const proto::Renew& renew);
 
 }  // namespace cove::guest

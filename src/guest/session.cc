@@ -1,7 +1,9 @@
 #include "guest/session.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,18 +19,27 @@ namespace cove::guest {
 namespace {
 
 constexpr auto kLoginLimit = std::chrono::seconds(30);
+constexpr int kBlankLimitMs = 10'000;
 constexpr std::size_t kMostSpares = 3;
 constexpr off_t kMaxCapture = off_t{32} << 20;  // a larger state is not kept
+
+// Whoever reads it has the same position.
+bool append_memfd(int fd, std::string_view content) {
+  struct stat info{};
+  if (fstat(fd, &info) < 0) return false;
+  for (off_t at = info.st_size; !content.empty();) {
+    const ssize_t n = pwrite(fd, content.data(), content.size(), at);
+    if (n <= 0) return false;
+    at += n;
+    content.remove_prefix(static_cast<std::size_t>(n));
+  }
+  return true;
+}
 
 Result<UniqueFd> make_memfd(const char* name, std::string_view content) {
   UniqueFd fd(memfd_create(name, MFD_CLOEXEC));
   if (!fd) return fail_errno("make a memory file");
-  std::size_t done = 0;
-  while (done < content.size()) {
-    const ssize_t n = pwrite(fd.get(), content.data() + done, content.size() - done, static_cast<off_t>(done));
-    if (n <= 0) return fail_errno("write the session's state");
-    done += static_cast<std::size_t>(n);
-  }
+  if (!append_memfd(fd.get(), content)) return fail_errno("write the session's state");
   return fd;
 }
 
@@ -54,6 +65,26 @@ void complete_environment(std::vector<std::string>& env, const Session::Config& 
     const std::string_view name = std::string_view(entry).substr(0, entry.find('='));
     if (!session::is_identifier(name) && name.substr(0, 10) != "BASH_FUNC_") env.push_back(entry);
   }
+}
+
+// With what every session's shell has: its descriptors.
+Result<void> launch(Trees& trees, Shell& shell, int state, os::ExecSpec spec) {
+  COVE_TRY(shell.command, make_memfd("cove-command", ""));
+  COVE_TRY(shell.capture, make_memfd("cove-capture", ""));
+  std::array<int, 2> go{}, ready{};
+  if (pipe2(go.data(), O_CLOEXEC) < 0) return fail_errno("make a pipe");
+  const UniqueFd go_in(go[0]);
+  shell.go.reset(go[1]);
+  if (pipe2(ready.data(), O_CLOEXEC | O_NONBLOCK) < 0) return fail_errno("make a pipe");
+  shell.news.reset(ready[0]);
+  const UniqueFd ready_out(ready[1]);
+  spec.fds = {{state, session::kStateFd},
+              {go_in.get(), session::kGoFd},
+              {shell.capture.get(), session::kCaptureFd},
+              {ready_out.get(), session::kReadyFd},
+              {shell.command.get(), session::kCommandFd}};
+  COVE_TRY(shell.process, start_process(trees, std::move(spec), shell.plumbing));
+  return {};
 }
 
 }  // namespace
@@ -122,15 +153,6 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
   session::Preload preload = config_.dialect->preload(state_);
   complete_environment(preload.env, config_);
   COVE_TRY(const UniqueFd state, make_memfd("cove-state", preload.text));
-  COVE_TRY(shell->command, make_memfd("cove-command", ""));
-  COVE_TRY(shell->capture, make_memfd("cove-capture", ""));
-  std::array<int, 2> go{}, ready{};
-  if (pipe2(go.data(), O_CLOEXEC) < 0) return fail_errno("make a pipe");
-  const UniqueFd go_in(go[0]);
-  shell->go.reset(go[1]);
-  if (pipe2(ready.data(), O_CLOEXEC | O_NONBLOCK) < 0) return fail_errno("make a pipe");
-  shell->news.reset(ready[0]);
-  const UniqueFd ready_out(ready[1]);
   os::ExecSpec spec;
   spec.program = config_.program;
   spec.argv = config_.dialect->argv();
@@ -138,11 +160,6 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
   spec.cwd = state_.cwd;
   spec.nearest_cwd = true;
   spec.umask = state_.umask;
-  spec.fds = {{state.get(), session::kStateFd},
-              {go_in.get(), session::kGoFd},
-              {shell->capture.get(), session::kCaptureFd},
-              {ready_out.get(), session::kReadyFd},
-              {shell->command.get(), session::kCommandFd}};
   if (!config_.user.empty()) {
     os::ExecSpec as;
     COVE_CHECK(become_user(as, config_.user));
@@ -151,9 +168,48 @@ Result<std::unique_ptr<Shell>> Session::start_shell(const Plumbing& plumbing) {
     spec.gid = as.gid;
     spec.groups = as.groups;
   }
-  COVE_TRY(shell->process, start_process(trees_, std::move(spec), plumbing));
+  COVE_CHECK(launch(trees_, *shell, state.get(), std::move(spec)));
   watch_ready(*shell);
   return shell;
+}
+
+Result<BlankShell> start_blank_shell(Trees& trees, const Session::Config& config) {
+  if (config.dialect->blank_argv().empty()) return fail(Errc::unsupported, "this shell is told its state at its start");
+  BlankShell blank{std::make_unique<Shell>(), UniqueFd()};
+  COVE_TRY(blank.state, make_memfd("cove-state", config.dialect->blank_beginning()));
+  os::ExecSpec spec;
+  spec.program = config.program;
+  spec.argv = config.dialect->blank_argv();
+  spec.umask = session::State().umask;
+  spec.env.emplace_back(session::kUsualLocale);
+  complete_environment(spec.env, config);
+  COVE_CHECK(launch(trees, *blank.shell, blank.state.get(), std::move(spec)));
+  pollfd started{blank.shell->news.get(), POLLIN, 0};
+  char byte = 0;
+  if (poll(&started, 1, kBlankLimitMs) != 1 || read(started.fd, &byte, 1) != 1)
+    return fail(Errc::timeout, "the shell does not start");
+  return blank;
+}
+
+// What such a shell cannot be told: who it is, what no shell text can say, and a directory that is not there.
+bool Session::can_form_blank() const {
+  const auto is_told = [](const std::string& entry) {
+    return session::is_identifier(entry.substr(0, entry.find('=')));
+  };
+  return config_.user.empty() && state_.umask == session::State().umask && access(state_.cwd.c_str(), X_OK) == 0 &&
+         std::all_of(config_.env.begin(), config_.env.end(), is_told);
+}
+
+void Session::form(BlankShell blank) {
+  Shell& shell = *blank.shell;
+  std::uint32_t seed = 0;
+  if (!can_form_blank() || getrandom(&seed, sizeof(seed), 0) != sizeof(seed)) return;
+  const std::string text = config_.dialect->blank_rest(state_, seed);
+  if (!append_memfd(blank.state.get(), text) || write(shell.go.get(), "\n", 1) != 1) return;
+  shell.version = version_;
+  shell.reads_login = state_.from_login;
+  watch_ready(shell);
+  spares_.push_back(std::move(blank.shell));
 }
 
 void Session::watch_ready(Shell& shell) {
@@ -237,12 +293,7 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
                                                      .cwd = request.cwd,
                                                      .last_status = state_.last_status,
                                                      .again = shell->displaced ? state_.cwd : ""});
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = pwrite(shell->command.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
-    if (n <= 0) return request.started(fail_errno("hand the command to the shell"));
-    done += static_cast<std::size_t>(n);
-  }
+  if (!append_memfd(shell->command.get(), text)) return request.started(fail_errno("hand the command to the shell"));
   loop_.forget(shell->news.get());
   if (write(shell->go.get(), "\n", 1) != 1) {
     // It was killed while it waited; the command has provably not begun, so another shell may have it.

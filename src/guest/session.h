@@ -28,6 +28,12 @@ struct Shell {
   Loop::Timer login_limit = 0;
 };
 
+// A shell that runs and does not know yet for whom.
+struct BlankShell {
+  std::unique_ptr<Shell> shell;
+  UniqueFd state;  // what it will read
+};
+
 class Session {
  public:
   struct Config {
@@ -59,6 +65,8 @@ class Session {
   // The sandbox's files are exchanged for the same ones elsewhere: prepared shells enter their directory once more.
   void files_will_move();
   void files_moved();
+  // Takes a shell that was started before there was a session, if it can be told all that it must know.
+  void form(BlankShell blank);
   // The machine is another one than the one that prepared shells.
   void renew();
   // Starts the command at once, or when the state is known: the login files read, what has ended settled.
@@ -82,6 +90,7 @@ class Session {
 
  private:
   Result<std::unique_ptr<Shell>> start_shell(const Plumbing& plumbing);
+  bool can_form_blank() const;
   void watch_ready(Shell& shell);
   void on_ready(Shell& shell);
   void login_failed();
@@ -107,5 +116,8 @@ class Session {
   std::vector<Request> waiting_;  // for the login files or for that
   Loop::Timer idle_ = 0;
 };
+
+// With the configuration's program; waits until it runs.
+Result<BlankShell> start_blank_shell(Trees& trees, const Session::Config& config);
 
 }  // namespace cove::guest

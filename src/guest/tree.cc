@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <utility>
 
 #include "os/descendants.h"
 
@@ -120,7 +121,10 @@ Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, os::ExecSpec spec) {
   spec.most_processes = trees.most_processes;
   std::optional<os::Cgroup> cgroup;
   if (!trees.cgroup.empty()) {
-    COVE_TRY(cgroup, os::Cgroup::make(trees.cgroup, "command-" + std::to_string(++trees.last_cgroup)));
+    cgroup = std::exchange(trees.spare_cgroup, std::nullopt);
+    if (!cgroup) {
+      COVE_TRY(cgroup, os::Cgroup::make(trees.cgroup, "command-" + std::to_string(++trees.last_cgroup)));
+    }
     spec.cgroup_procs = cgroup->procs();
   }
   const os::PreparedExec exec(spec);
@@ -145,6 +149,7 @@ Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, Work work) {
 Tree::~Tree() {
   loop_.cancel(timer_);
   trees_.reapers.erase(reaper_);
+  if (!report_ && cgroup_ && !trees_.spare_cgroup && cgroup_->is_empty()) trees_.spare_cgroup = std::move(cgroup_);
   if (!report_) return;
   loop_.forget(report_.get());
   if (!reaper_lives()) return;

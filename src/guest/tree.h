@@ -28,6 +28,8 @@ struct Trees {
   Loop& loop;
   std::string cgroup;  // a delegated cgroup v2 directory, or ""
   std::uint64_t last_cgroup = 0;
+  std::optional<os::Cgroup>
+      spare_cgroup;                       // of a command that is over: to make one costs as much as the rest of a start
   std::set<pid_t> reapers;                // that live
   rlim_t most_processes = RLIM_INFINITY;  // what commands are held to; the guest itself may have a few more
 };

@@ -20,6 +20,7 @@ class [[nodiscard]] Cgroup {
   int procs() const { return procs_.get(); }
   // False: the kernel has no cgroup.kill (before 5.14).
   bool kill() const;
+  bool is_empty() const;
 
  private:
   Cgroup(UniqueFd parent, UniqueFd directory, UniqueFd procs, std::string name);

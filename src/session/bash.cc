@@ -39,13 +39,28 @@ std::string trap_action() {
                       R"(case $__cove_f in 5) \builtin printf d >&6;; esac)");
 }
 
+constexpr std::string_view kLoad =
+    R"(\builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; \builtin printf r >&6; )";
+
 // One line, so that the command's first line is line 1 in messages. The `-t` is against a TMOUT in the session.
 std::string make_program() {
-  return std::string(R"(\builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; )"
-                     R"(\builtin printf r >&6; \builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
-                     R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )") +
+  return std::string(kLoad) +
+         R"(\builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
+         R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )" +
          capture_text("__cove_f=10", R"(\builtin printf e >&11)", R"(\builtin printf d >&11)") +
          R"(; \builtin exit "$__cove_s"; } 5>&- 6>&- 3<&- 4<&- 7<&-)";
+}
+
+// Whatever the login files or nobody has left: as a session begins.
+constexpr std::string_view kSettle =
+    "__cove_b=:$BASHOPTS:; POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN EXIT; \\set +euxv; \\unset -f builtin; "
+    "\\unset -v POSIXLY_CORRECT\n"
+    // Posix mode leaves this behind.
+    "[[ $__cove_b == *:inherit_errexit:* ]] || \\builtin shopt -u inherit_errexit; \\builtin unset -v __cove_b\n";
+
+std::string enter_text(std::string_view cwd) {
+  const std::string at = quote(cwd);
+  return "[[ $PWD == " + at + " ]] || { \\builtin cd -P -- " + at + "; \\builtin unset -v OLDPWD; }\n";
 }
 
 // The shell's own: read-only, computed, or about this one process.
@@ -187,6 +202,7 @@ class Bash : public Dialect {
  public:
   std::string_view name() const override { return "bash"; }
   const std::vector<std::string>& argv() const override { return argv_; }
+  const std::vector<std::string>& blank_argv() const override { return blank_argv_; }
 
   State begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const override {
     State state;
@@ -205,20 +221,20 @@ class Bash : public Dialect {
           "if [[ -r ~/.bash_profile ]]; then . ~/.bash_profile; elif [[ -r ~/.bash_login ]]; then . ~/.bash_login; "
           "elif [[ -r ~/.profile ]]; then . ~/.profile; fi\n";
     }
-    text +=
-        "__cove_b=:$BASHOPTS:; POSIXLY_CORRECT=1; \\trap - DEBUG ERR RETURN EXIT; \\set +euxv; \\unset -f builtin; "
-        "\\unset -v POSIXLY_CORRECT\n"
-        // Posix mode leaves this behind.
-        "[[ $__cove_b == *:inherit_errexit:* ]] || \\builtin shopt -u inherit_errexit; \\builtin unset -v __cove_b\n";
-    const std::string at = quote(cwd);
-    text.append("[[ $PWD == ").append(at).append(" ]] || { \\builtin cd -P -- ").append(at);
-    text += "; \\builtin unset -v OLDPWD; }\n";
-    text.append("\\builtin shopt -s expand_aliases\n").append(trap_);
+    text.append(kSettle).append(enter_text(cwd)).append(ready_);
     // What the login files left is told at once, so that they are read only once.
     if (login)
       text.append(capture_text("__cove_f=5", ":", ":"))
           .append("\n\\builtin unset -v __cove_b __cove_f __cove_o __cove_s\n");
     return state;
+  }
+
+  std::string blank_beginning() const override { return std::string(kSettle) + ready_; }
+  std::string blank_rest(const State& state, std::uint32_t seed) const override {
+    std::string text = "RANDOM=" + std::to_string(seed) + " SECONDS=0\n";
+    for (const std::string_view name : kBaseNames) text.append("\\builtin declare +x ").append(name).append("\n");
+    if (find_entry(state.variables, "LANG").empty()) text += "\\builtin unset -v LANG\n";
+    return text + state.variables + (state.from_login ? state.text : enter_text(state.cwd));
   }
 
   Preload preload(const State& state) const override {
@@ -282,9 +298,13 @@ class Bash : public Dialect {
 
  private:
   const std::vector<std::string> argv_{"bash", "--noprofile", "--norc", "-c", make_program()};
+  const std::vector<std::string> blank_argv_{
+      "bash", "--noprofile", "--norc", "-c",
+      std::string(kLoad) + R"(\builtin read -r -u 4 __cove || \builtin exit 0; )" + make_program()};
   const std::string exit_trap_ = "trap -- " + quote(trap_action()) + " EXIT\n";  // as `trap -p` shows it
   // To show a trap bash asks for the disposition of every signal, once: before the command, not after it.
   const std::string trap_ = "\\builtin " + exit_trap_ + "\\builtin trap -p EXIT\n";
+  const std::string ready_ = "\\builtin shopt -s expand_aliases\n" + trap_;
 };
 
 }  // namespace

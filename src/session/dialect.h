@@ -22,6 +22,7 @@
 // `exit` shows the trap's text.
 
 #include <array>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,10 @@ struct Preload {
 // Always in a session's shell's environment: bash would look them up through NSS otherwise.
 inline constexpr std::array<std::string_view, 3> kBaseNames{"HOME", "SHELL", "PATH"};
 
+// In the environment of a shell that is started before its session: to load a locale costs more than all the rest, and
+// most sessions have this one.
+inline constexpr std::string_view kUsualLocale = "LANG=C.UTF-8";
+
 // How a command ended. Told before the state: nobody has to wait for that but the session's next command.
 struct Ending {
   int status = 0;
@@ -64,6 +69,13 @@ class Dialect {
   virtual std::string_view name() const = 0;  // "bash" or "sh"
   // Arguments of the shell, the program's name first.
   virtual const std::vector<std::string>& argv() const = 0;
+  // ... of a shell that is started before anybody knows for whom: it loads blank_beginning(), writes kLoaded, and waits
+  // on kGoFd for a line that says that more of kStateFd is there. Empty: not in this dialect.
+  virtual const std::vector<std::string>& blank_argv() const = 0;
+  virtual std::string blank_beginning() const = 0;
+  // What is added for a session that begins. The shell has been somewhere else, at another time: `seed` is for its
+  // random numbers.
+  virtual std::string blank_rest(const State& state, std::uint32_t seed) const = 0;
   // The state of a session that begins: the environment (K=V), then the login files if asked for.
   virtual State begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const = 0;
   virtual Preload preload(const State& state) const = 0;

@@ -62,6 +62,18 @@ TEST(BashDialect, PlainExportsTravelInTheEnvironment) {
             "declare -x BASH_ENV=\"/y\"\nrest\n");
 }
 
+TEST(BashDialect, ABlankShellIsToldOfASessionThatBegins) {
+  const State state = bash_dialect().begin({"A=it's", "HOME=/h"}, "/w", false);
+  EXPECT_EQ(bash_dialect().blank_rest(state, 7),
+            "RANDOM=7 SECONDS=0\n\\builtin declare +x HOME\n\\builtin declare +x SHELL\n\\builtin declare +x PATH\n"
+            "\\builtin unset -v LANG\ndeclare -x A='it'\\''s'\ndeclare -x HOME='/h'\n"
+            "[[ $PWD == '/w' ]] || { \\builtin cd -P -- '/w'; \\builtin unset -v OLDPWD; }\n");
+  const State login = bash_dialect().begin({"LANG=C"}, "/w", true);
+  EXPECT_TRUE(bash_dialect().blank_rest(login, 7).ends_with(login.variables + login.text));
+  EXPECT_EQ(bash_dialect().blank_rest(login, 7).find("unset -v LANG"), std::string::npos);
+  EXPECT_TRUE(posix_dialect().blank_argv().empty());
+}
+
 TEST(BashDialect, OptionsThatLockOutDoNotStay) {
   const auto captured = bash_dialect().read_capture(capture("", "errexit:nounset:pipefail:xtrace"), State{}, false);
   ASSERT_TRUE(captured);

@@ -35,6 +35,7 @@ class Posix : public Dialect {
  public:
   std::string_view name() const override { return "sh"; }
   const std::vector<std::string>& argv() const override { return argv_; }
+  const std::vector<std::string>& blank_argv() const override { return none_; }
 
   State begin(const std::vector<std::string>& env, std::string_view cwd, bool login) const override {
     State state;
@@ -56,6 +57,8 @@ class Posix : public Dialect {
   }
 
   Preload preload(const State& state) const override { return {{}, state.variables + state.text}; }
+  std::string blank_beginning() const override { return {}; }
+  std::string blank_rest(const State&, std::uint32_t) const override { return {}; }
 
   std::string command(const CommandText& command) const override {
     std::string text = "exec 3<&- 4<&- 6>&- 7<&-; unset __cove; ";
@@ -107,7 +110,7 @@ class Posix : public Dialect {
   std::optional<Ending> read_ending(std::string_view) const override { return std::nullopt; }
 
  private:
-  const std::vector<std::string> argv_{"sh", "-c", make_program()};
+  const std::vector<std::string> argv_{"sh", "-c", make_program()}, none_;
   const std::string trap_ = "trap -- " + quote(kCapture) + " EXIT\n";
 };
 

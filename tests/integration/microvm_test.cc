@@ -108,6 +108,19 @@ TEST(Microvm, MachinesFromOneMemoryShareNeitherRandomNumbersNorNames) {
   EXPECT_EQ(sh(a, "ls /root"), "");
 }
 
+// The first shell waits in that memory, too, and is told for whom it is when the machine has gone on.
+TEST(Microvm, AShellThatWasThereBeforeItsSessionKnowsAllOfIt) {
+  shared();
+  SandboxSpec spec = small();
+  std::erase_if(spec.env, [](const auto& entry) { return entry.first == "LANG"; });
+  set_env(spec, "A", "it's \"q\" $x\n\\two");
+  spec.cwd = "/var";
+  Sandbox one = create(spec);
+  EXPECT_EQ(sh(one, "echo \"$A\"; pwd; echo ${OLDPWD-none} ${LANG-none} $SHLVL $((SECONDS < 60))"),
+            "it's \"q\" $x\n\\two\n/var\nnone none 1 1\n");
+  EXPECT_EQ(sh(one, "env | grep -cE '^(LANG|__cove)'; exit 0"), "0\n");
+}
+
 TEST(Microvm, TheTimeIsRightAfterMemoryWasRestored) {
   shared();
   Sandbox one = create(small());

@@ -67,6 +67,9 @@ const std::vector<Meaning>& meanings() {
        "ENGINE cannot enforce limits here (a rootless engine needs delegated controllers: 'systemctl edit "
        "user@.service', "
        "Delegate=yes): leave --cpus, --memory and --pids out"},
+      {{"container-init binary not found"},
+       Errc::unsupported,
+       "ENGINE has no init for its containers: install catatonit"},
       {{"error setting rlimit", "setting rlimits"},
        Errc::unsupported,
        "ENGINE may not give a container the limits it wants to: set default_ulimits in containers.conf to what this "

@@ -30,6 +30,9 @@ TEST(Explain, EachMessageIsASentenceWithAWayOut) {
       {"docker: Error response from daemon: unknown or invalid runtime name: runsc.", "--runtime", Errc::unsupported},
       {"Error: cannot find UID/GID for user x: no subuid ranges found for user \"x\" in /etc/subuid", "usermod",
        Errc::unsupported},
+      {"Error: container-init binary not found on the host: stat /usr/libexec/podman/catatonit: no such file or "
+       "directory",
+       "install catatonit", Errc::unsupported},
       {"Error: No such container: x", "not there any more", Errc::not_found},
   };
   for (const auto& each : cases) {

@@ -143,21 +143,29 @@ Result<UniqueFd> make_ram(std::uint64_t bytes) {
   return ram;
 }
 
-Result<UniqueFd> open_saved_ram(const std::string& saved, const std::string& cache) {
-  const UniqueFd file(open(saved.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+Result<SavedRam> SavedRam::open(const std::string& saved, const std::string& cache) {
+  UniqueFd file(::open(saved.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
   struct stat info{};
   if (!file || fstat(file.get(), &info) < 0) return fail_errno("open " + saved);
-  const std::string list = cache + "/held/" + Key().add_file(saved).text();
-  if (UniqueFd held = find_held(list, info.st_size)) {
-    note_held(list, held.get(), false);
-    return held;
-  }
-  UniqueFd ram(memfd_create("cove-ram", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!ram || ftruncate(ram.get(), info.st_size) < 0) return fail_errno("make a machine's memory");
-  COVE_CHECK(copy_sparsely(file.get(), ram.get()));
-  if (fcntl(ram.get(), F_ADD_SEALS, kSeals) < 0) return fail_errno("seal a machine's memory");
-  note_held(list, ram.get(), true);
+  SavedRam ram;
+  ram.list_ = cache + "/held/" + Key().add_file(saved).text();
+  ram.ram_ = find_held(ram.list_, info.st_size);
+  if (ram.ram_) return ram;
+  ram.ram_.reset(memfd_create("cove-ram", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!ram.ram_ || ftruncate(ram.fd(), info.st_size) < 0) return fail_errno("make a machine's memory");
+  ram.filled_ =
+      std::async(std::launch::async, [from = std::move(file), to = ram.fd()] { return copy_sparsely(from.get(), to); });
   return ram;
+}
+
+Result<UniqueFd> SavedRam::take() && {
+  const bool fresh = filled_.valid();
+  if (fresh) {
+    COVE_CHECK(filled_.get());
+    if (fcntl(fd(), F_ADD_SEALS, kSeals) < 0) return fail_errno("seal a machine's memory");
+  }
+  note_held(list_, fd(), fresh);
+  return std::move(ram_);
 }
 
 Result<void> save_ram(int ram, const std::string& into) {

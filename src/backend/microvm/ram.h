@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <future>
 #include <string>
 
 #include "base/error.h"
@@ -17,8 +18,19 @@ Result<UniqueFd> make_ram(std::uint64_t bytes);
 
 // A saved one, to be mapped privately by any number of machines: sealed, so that none of them can change what the
 // others see. If a keeper of ours that lives holds it already it is that very file, and what machines have in common
-// is in memory once.
-Result<UniqueFd> open_saved_ram(const std::string& saved, const std::string& cache);
+// is in memory once. Otherwise it fills while QEMU starts, which does not look at it before it is told to go on.
+class SavedRam {
+ public:
+  static Result<SavedRam> open(const std::string& saved, const std::string& cache);
+  int fd() const { return ram_.get(); }
+  // Waits until all of it is there and sealed: before the machine goes on.
+  Result<UniqueFd> take() &&;
+
+ private:
+  UniqueFd ram_;
+  std::future<Result<void>> filled_;  // not valid: it was there already
+  std::string list_;                  // where its holders stand
+};
 
 // A file where it is not empty: what is a hole stays one.
 Result<void> copy_sparsely(int from, int to);

@@ -90,9 +90,10 @@ std::string fitting(const VmSpec& spec) {
   return key.text();
 }
 
-Result<Vm> Vm::launch(VmSpec spec, Begin begin, UniqueFd ram, bool shared, const os::Users& users,
-                      const os::LimitGroup& limits, Deadline deadline) {
+Result<Vm> Vm::launch(VmSpec spec, Begin begin, int ram, const os::Users& users, const os::LimitGroup& limits,
+                      Deadline deadline) {
   Vm vm;
+  vm.shares_ram_ = begin == Begin::boot;
   COVE_TRY(SocketPair qmp, make_pair());
   COVE_TRY(SocketPair channel, make_pair());
   COVE_TRY(SocketPair control, make_pair());
@@ -106,7 +107,7 @@ Result<Vm> Vm::launch(VmSpec spec, Begin begin, UniqueFd ram, bool shared, const
   JailPlan plan;
   plan.kvm = spec.accel.kvm;
   plan.fds = {{qmp.theirs.get(), qmp_fd},     {channel.theirs.get(), channel_fd}, {control.theirs.get(), control_fd},
-              {files.theirs.get(), files_fd}, {spoken.get(), console_fd},         {ram.get(), ram_fd},
+              {files.theirs.get(), files_fd}, {spoken.get(), console_fd},         {ram, ram_fd},
               {root.get(), root_fd}};
   UniqueFd kernel, initrd, disk;
   if (begin == Begin::boot) {
@@ -120,7 +121,7 @@ Result<Vm> Vm::launch(VmSpec spec, Begin begin, UniqueFd ram, bool shared, const
     plan.fds.push_back({disk.get(), disk_fd});
   }
   if (spec.network) plan.resolv_conf = spec.network->resolv_conf;
-  plan.line = qemu_line({.shape = spec.shape, .accel = spec.accel, .begin = begin, .shared_ram = shared});
+  plan.line = qemu_line({.shape = spec.shape, .accel = spec.accel, .begin = begin, .shared_ram = vm.shares_ram_});
   vm.plan_ = plan;
   COVE_TRY(Jail jail, Jail::make(std::move(plan), spec.qemu, users, limits, deadline));
   if (spec.network) {
@@ -131,15 +132,15 @@ Result<Vm> Vm::launch(VmSpec spec, Begin begin, UniqueFd ram, bool shared, const
   vm.channel_ = std::move(channel.ours);
   vm.control_ = std::move(control.ours);
   vm.files_ = std::move(files.ours);
-  vm.ram_ = std::move(ram);
-  vm.shares_ram_ = shared;
   vm.spec_ = std::move(spec);
   return vm;
 }
 
 Result<Vm> Vm::boot(const VmSpec& spec, const os::Users& users, const os::LimitGroup& limits, Deadline deadline) {
   COVE_TRY(UniqueFd ram, make_ram(spec.shape.memory_mib << 20U));
-  return launch(spec, Begin::boot, std::move(ram), true, users, limits, deadline);
+  COVE_TRY(Vm vm, launch(spec, Begin::boot, ram.get(), users, limits, deadline));
+  vm.ram_ = std::move(ram);
+  return vm;
 }
 
 Result<Vm> Vm::restore(VmSpec spec, const std::string& saved, const os::Users& users, const os::LimitGroup& limits,
@@ -151,8 +152,9 @@ Result<Vm> Vm::restore(VmSpec spec, const std::string& saved, const os::Users& u
         "its memory was saved by another QEMU, on another processor, or with other limits: it cannot go on here");
   spec.root = saved + kRoot;
   if (spec.shape.disk_mib > 0) COVE_CHECK(copy_disk(saved + kDisk, spec.disk));
-  COVE_TRY(UniqueFd ram, open_saved_ram(saved + kRam, spec.cache));
-  COVE_TRY(Vm vm, launch(std::move(spec), Begin::restore, std::move(ram), false, users, limits, deadline));
+  COVE_TRY(SavedRam ram, SavedRam::open(saved + kRam, spec.cache));
+  COVE_TRY(Vm vm, launch(std::move(spec), Begin::restore, ram.fd(), users, limits, deadline));
+  COVE_TRY(vm.ram_, std::move(ram).take());
   if (auto loaded = vm.load_state(saved + kState, deadline); !loaded) return fail(std::move(loaded).error());
   return vm;
 }

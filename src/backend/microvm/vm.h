@@ -65,8 +65,8 @@ class Vm {
  private:
   struct Ends;
   Vm() = default;
-  static Result<Vm> launch(VmSpec spec, Begin begin, UniqueFd ram, bool shared, const os::Users& users,
-                           const os::LimitGroup& limits, Deadline deadline);
+  static Result<Vm> launch(VmSpec spec, Begin begin, int ram, const os::Users& users, const os::LimitGroup& limits,
+                           Deadline deadline);
   Result<void> load_state(const std::string& path, Deadline deadline);
   Result<void> save_stopped(const std::string& directory, Deadline deadline);
   Result<void> ask(proto::MachineType type, std::string_view payload, Deadline deadline);
