@@ -50,6 +50,14 @@ rlim_t take_reserve() {
   return setrlimit(RLIMIT_NPROC, &own) == 0 ? given.rlim_cur : RLIM_INFINITY;
 }
 
+// A dozen descriptors for each command and each shell that waits: the usual limit is met by a hundred of them.
+rlim_t take_files() {
+  rlimit given{};
+  if (getrlimit(RLIMIT_NOFILE, &given) < 0 || given.rlim_cur >= given.rlim_max) return RLIM_INFINITY;
+  const rlimit own{given.rlim_max, given.rlim_max};
+  return setrlimit(RLIMIT_NOFILE, &own) == 0 ? given.rlim_cur : RLIM_INFINITY;
+}
+
 bool is_program(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 
 // What an image names, else /workspace, else where its user is at home.
@@ -74,6 +82,7 @@ Guest::Guest(UniqueFd in, UniqueFd out, UniqueFd listener, Clock::duration first
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   loop_.watch(children_.get(), EPOLLIN, [this](std::uint32_t) { reap(); });
   trees_.most_processes = take_reserve();
+  trees_.soft_files = take_files();
 }
 
 Guest::Guest(Ports ports, std::string command_groups)

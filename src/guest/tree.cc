@@ -119,6 +119,7 @@ Result<std::unique_ptr<Tree>> Tree::launch(Trees& trees, const std::function<voi
 Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, os::ExecSpec spec) {
   spec.signals_are_clean = true;  // main() sees to that
   spec.most_processes = trees.most_processes;
+  spec.soft_files = trees.soft_files;
   std::optional<os::Cgroup> cgroup;
   if (!trees.cgroup.empty()) {
     cgroup = std::exchange(trees.spare_cgroup, std::nullopt);

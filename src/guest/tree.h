@@ -28,10 +28,11 @@ struct Trees {
   Loop& loop;
   std::string cgroup;  // a delegated cgroup v2 directory, or ""
   std::uint64_t last_cgroup = 0;
-  std::optional<os::Cgroup>
-      spare_cgroup;                       // of a command that is over: to make one costs as much as the rest of a start
-  std::set<pid_t> reapers;                // that live
-  rlim_t most_processes = RLIM_INFINITY;  // what commands are held to; the guest itself may have a few more
+  // Of a command that is over: to make one costs as much as the rest of a start.
+  std::optional<os::Cgroup> spare_cgroup;
+  std::set<pid_t> reapers;  // that live
+  // What commands are held to; the guest itself may have more.
+  rlim_t most_processes = RLIM_INFINITY, soft_files = RLIM_INFINITY;
 };
 
 class Tree {

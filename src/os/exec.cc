@@ -202,6 +202,10 @@ void PreparedExec::run(int error_fd) const {
     const rlimit most{spec_.most_processes, spec_.most_processes};
     setrlimit(RLIMIT_NPROC, &most);
   }
+  if (rlimit files{}; spec_.soft_files != RLIM_INFINITY && getrlimit(RLIMIT_NOFILE, &files) == 0) {
+    files.rlim_cur = spec_.soft_files;
+    setrlimit(RLIMIT_NOFILE, &files);
+  }
   if (spec_.signals_are_clean)
     unblock_signals();
   else

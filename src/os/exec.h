@@ -33,6 +33,7 @@ struct ExecSpec {
   int cgroup_procs = -1;              // the cgroup.procs to enter, lent
   int umask = -1;                     // -1 keeps
   rlim_t most_processes = RLIM_INFINITY;  // RLIMIT_NPROC, soft and hard; RLIM_INFINITY keeps
+  rlim_t soft_files = RLIM_INFINITY;      // RLIMIT_NOFILE, soft; RLIM_INFINITY keeps
   int parent_death_signal = 0;            // sent to it when the *thread* that started it ends, however that happens
   bool switch_user = false;
   uid_t uid = 0;

@@ -234,7 +234,10 @@ class Bash : public Dialect {
     std::string text = "RANDOM=" + std::to_string(seed) + " SECONDS=0\n";
     for (const std::string_view name : kBaseNames) text.append("\\builtin declare +x ").append(name).append("\n");
     if (find_entry(state.variables, "LANG").empty()) text += "\\builtin unset -v LANG\n";
-    return text + state.variables + (state.from_login ? state.text : enter_text(state.cwd));
+    text += state.variables;
+    if (!state.from_login) return text + enter_text(state.cwd);
+    // Login files find a shell as it starts, and set all of the rest once more.
+    return text + "\\builtin trap - EXIT; \\builtin shopt -u expand_aliases\n" + state.text;
   }
 
   Preload preload(const State& state) const override {

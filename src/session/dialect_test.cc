@@ -69,7 +69,8 @@ TEST(BashDialect, ABlankShellIsToldOfASessionThatBegins) {
             "\\builtin unset -v LANG\ndeclare -x A='it'\\''s'\ndeclare -x HOME='/h'\n"
             "[[ $PWD == '/w' ]] || { \\builtin cd -P -- '/w'; \\builtin unset -v OLDPWD; }\n");
   const State login = bash_dialect().begin({"LANG=C"}, "/w", true);
-  EXPECT_TRUE(bash_dialect().blank_rest(login, 7).ends_with(login.variables + login.text));
+  EXPECT_TRUE(bash_dialect().blank_rest(login, 7).ends_with(
+      login.variables + "\\builtin trap - EXIT; \\builtin shopt -u expand_aliases\n" + login.text));
   EXPECT_EQ(bash_dialect().blank_rest(login, 7).find("unset -v LANG"), std::string::npos);
   EXPECT_TRUE(posix_dialect().blank_argv().empty());
 }

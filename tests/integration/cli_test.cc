@@ -31,6 +31,15 @@ TEST_F(Cli, StreamsAreKeptApartUnlessTheyGoToOnePlace) {
   EXPECT_EQ(run("cove sh t 'echo 1; echo 2 >&2; echo 3' 2>&1").out, "1\n2\n3\n");
 }
 
+// Each holds a shell for its next command, with a dozen descriptors of the guest's.
+TEST_F(Cli, SessionsAreNotLimitedByWhatCommandsMayOpen) {
+  const Ran ran =
+      run("ulimit -Sn 200; cove create t\n"
+          "for i in $(seq 60); do cove sh t --session s$i \"X=$i\" || exit 1; done\n"
+          "cove sh t --session s60 'echo $X; ulimit -Sn'");
+  EXPECT_EQ(ran.out, "t\n60\n200\n") << ran.err;
+}
+
 TEST_F(Cli, ATimeoutIs124AndSaysSo) {
   run("cove create t");
   const Ran ran = run("cove sh t --timeout 200ms 'printf part; sleep 30'");

@@ -62,8 +62,9 @@ std::vector<std::string> qemu_line(const LineSpec& spec) {
     add(line,
         {"-accel", std::string("tcg,tb-size=128,thread=") + (shape.cpus == 1 ? "single" : "multi"), "-cpu", "qemu64"});
   add(line, {"-smp", std::to_string(shape.cpus), "-m", std::to_string(shape.memory_mib) + "M"});
-  add(line, {"-object", "memory-backend-file,id=ram,size=" + std::to_string(shape.memory_mib) +
-                            "M,mem-path=/proc/self/fd/" + text(ram_fd) + ",share=" + (spec.shared_ram ? "on" : "off")});
+  add(line,
+      {"-object", "memory-backend-file,id=ram,size=" + std::to_string(shape.memory_mib) + "M,mem-path=/proc/self/fd/" +
+                      text(ram_fd) + ",share=" + (spec.begin == Begin::boot ? "on" : "off")});
   // A saved state then begins with the devices, which is how states are saved here (save_state).
   add(line, {"-global", "migration.send-configuration=off"});
   add_streams(line);

@@ -32,12 +32,12 @@ struct Shape {
   bool network = false;
 };
 
+// The memory of one that boots is the file itself; what one writes that goes on from a saved one stays in its process.
 enum class Begin : unsigned char { boot, restore };
 struct LineSpec {
   Shape shape;
   Accel accel;
   Begin begin = Begin::boot;
-  bool shared_ram = true;  // the memory goes to the file itself; otherwise what is written stays in the process
 };
 std::vector<std::string> qemu_line(const LineSpec& spec);
 

@@ -48,7 +48,6 @@ TEST(QemuLine, TranslatedKernelsAreToldTheRateOfTheClock) {
 TEST(QemuLine, AMachineThatGoesOnNeedsNoKernel) {
   LineSpec spec = tcg();
   spec.begin = Begin::restore;
-  spec.shared_ram = false;
   EXPECT_EQ(joined(spec).find("-kernel"), std::string::npos);
   EXPECT_NE(joined(spec).find("-incoming defer"), std::string::npos);
   EXPECT_NE(joined(spec).find("share=off"), std::string::npos);

@@ -121,7 +121,7 @@ Result<Vm> Vm::launch(VmSpec spec, Begin begin, int ram, const os::Users& users,
     plan.fds.push_back({disk.get(), disk_fd});
   }
   if (spec.network) plan.resolv_conf = spec.network->resolv_conf;
-  plan.line = qemu_line({.shape = spec.shape, .accel = spec.accel, .begin = begin, .shared_ram = vm.shares_ram_});
+  plan.line = qemu_line({.shape = spec.shape, .accel = spec.accel, .begin = begin});
   vm.plan_ = plan;
   COVE_TRY(Jail jail, Jail::make(std::move(plan), spec.qemu, users, limits, deadline));
   if (spec.network) {
