@@ -241,6 +241,7 @@ void Command::on_news() {
     ending_ = session_->ending(*shell_);
     if (ending_) on_exited({.code = ending_->status, .signal = 0});
   }
+  if (told(session::kEnded)) host_.shell_may_go_on(std::move(shell_->go));
   if (told(session::kCaptured)) settle();
 }
 

@@ -21,6 +21,8 @@ class Command {
     virtual ByteQueue& channel() = 0;          // frames for the keeper
     virtual bool channel_is_full() const = 0;  // then nothing is read; resume() follows
     virtual void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) = 0;
+    // A shell has told how its command ended, and waits for this to be closed: once all that is for the keeper is sent.
+    virtual void shell_may_go_on(UniqueFd go) = 0;
     // Whether the kernel has ended a process for want of memory since this was last asked.
     virtual bool memory_ran_out() { return false; }
     // What a command has written outlives this machine.

@@ -130,6 +130,7 @@ int Guest::run() {
     sweep();
     answer_states();
     channel_.flush();
+    to_let_go_.clear();
     for (const ShellUse& use : std::exchange(to_prepare_, {})) use.session->prepare(use.plumbing, use.moment);
     answer_hello();
   }

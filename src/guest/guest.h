@@ -41,6 +41,7 @@ class Guest : private Command::Host {
   void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) override {
     to_prepare_.push_back({&session, plumbing, moment});
   }
+  void shell_may_go_on(UniqueFd go) override { to_let_go_.push_back(std::move(go)); }
 
   void warm_up();
   void begin_stream(const std::string& mark);
@@ -85,6 +86,7 @@ class Guest : private Command::Host {
     Plumbing plumbing;
     Session::Moment moment;
   };
+  std::vector<UniqueFd> to_let_go_;
   std::vector<ShellUse> to_prepare_;  // once everything else of this turn is done and sent
 };
 

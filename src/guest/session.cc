@@ -300,7 +300,6 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
     if (errno == EPIPE && std::exchange(shell->ready, false)) return run(std::move(request));
     return request.started(fail_errno("start the command"));
   }
-  shell->go.reset();
   shell->apart = request.apart;
   request.started(std::move(shell));
 }

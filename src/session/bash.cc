@@ -35,7 +35,8 @@ std::string capture_text(std::string_view find_descriptor, std::string_view say_
 // As the EXIT trap: after `exit` or `set -e` the group's descriptors are back; when a signal ends the shell in the
 // middle they are not, and the status is not final either.
 std::string trap_action() {
-  return capture_text("__cove_f=5; : >&5 || __cove_f=10", R"(case $__cove_f in 5) \builtin printf e >&6;; esac)",
+  return capture_text("__cove_f=5; : >&5 || __cove_f=10",
+                      R"(case $__cove_f in 5) \builtin printf e >&6 && \builtin read -r -t 0.1 -u 4 __cove;; esac)",
                       R"(case $__cove_f in 5) \builtin printf d >&6;; esac)");
 }
 
@@ -47,7 +48,8 @@ std::string make_program() {
   return std::string(kLoad) +
          R"(\builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
          R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )" +
-         capture_text("__cove_f=10", R"(\builtin printf e >&11)", R"(\builtin printf d >&11)") +
+         capture_text("__cove_f=10", R"(\builtin printf e >&11 && \builtin read -r -t 0.1 -u 13 __cove)",
+                      R"(\builtin printf d >&11)") +
          R"(; \builtin exit "$__cove_s"; } 5>&- 6>&- 3<&- 4<&- 7<&-)";
 }
 

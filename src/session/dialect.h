@@ -8,7 +8,8 @@
 //   3 kStateFd    a memfd with Preload::text; the shell loads it first
 //   6 kReadyFd    a pipe: kLoaded when that is done (and the command has provably not begun), kEnded when the command
 //                 is over and the capture says how, kCaptured when its state is there too
-//   4 kGoFd       a pipe: the shell waits here; end of file instead of a line means that it is not needed
+//   4 kGoFd       a pipe: the shell waits here; end of file instead of a line means that it is not needed. After kEnded
+//                 it waits a moment for the end of file, so that it is not in the way of those who tell the caller
 //   7 kCommandFd  a memfd with the command's text, written before the go
 //   5 kCaptureFd  a memfd for the state afterwards, written by an EXIT trap, so also after `exit` or `set -e`
 //

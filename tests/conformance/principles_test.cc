@@ -38,6 +38,8 @@ TEST_F(Principle, P1_WhatWouldLockAPersonOutHarmsNothing) {
                                    "HOME=/nonexistent",
                                    "PWD=/nonexistent",
                                    "exec 10>&-",
+                                   "exec 11>/dev/null",
+                                   "exec 13</dev/zero",
                                    "for i in 3 4 5 6 7 8 9 10 11 12; do eval \"exec $i>&-\"; done",
                                    "ulimit -f 0",
                                    "ulimit -n 8"}) {
