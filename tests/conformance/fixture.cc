@@ -78,7 +78,7 @@ std::string why_not_seen_by_host() {
     if (!has_own_kernel()) return "";
     const std::string nap = "7531." + std::to_string(getpid());
     const auto id = shared_sandbox().start({.script = "exec sleep " + nap, .session = "looker"}, bounded({}));
-    const bool seen = eventually([&] { return !testing_helpers::processes_with_argument(nap).empty(); }, limit(5s));
+    const bool seen = eventually([&] { return !testing_helpers::processes_with_argument(nap).empty(); }, limit(1s));
     if (id) [[maybe_unused]]
       const auto ended = shared_sandbox().signal(*id, {.signal = 9}, bounded({}));
     return seen ? "" : "what runs inside is no process of this kernel: the host cannot look for it";
@@ -154,7 +154,7 @@ Ran Contract::sh_with_stdin(const std::string& script, std::string_view bytes) {
 }
 
 Ran Contract::sh_with_timeout(const std::string& script, std::chrono::milliseconds timeout) {
-  return sh(CommandSpec{.script = script, .timeout = timeout});
+  return sh(CommandSpec{.script = script, .timeout = long_enough(timeout)});
 }
 
 std::string Contract::start(const std::string& script) {

@@ -54,6 +54,10 @@ std::string why_no_ls();               // the kernel inside refuses what today's
 std::string quoted(const std::string& text);
 // Wall-clock limits of the contract, stretched under sanitizers.
 inline Seconds limit(Seconds seconds) { return seconds * slack(); }
+// For what has to happen before a command's time is up.
+inline std::chrono::milliseconds long_enough(std::chrono::milliseconds time) {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(time * slack());
+}
 std::string printable(const Ran& ran);  // for failure messages
 
 class Contract : public ::testing::Test {

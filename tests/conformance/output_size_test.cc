@@ -106,7 +106,7 @@ TEST_F(Contract, Case060_ACapOfOneByteCostsNothingButTheLog) {
   SandboxSpec spec = make_spec();
   spec.log_cap_bytes = 1;
   Sandbox tiny = create(spec);
-  const Ran ran = run(tiny, {.script = "echo hello; sleep 30", .timeout = 300ms});
+  const Ran ran = run(tiny, {.script = "echo hello; sleep 30", .timeout = long_enough(300ms)});
   EXPECT_EQ(ran.outcome.ending, Ending::timeout) << printable(ran);
   EXPECT_EQ(ran.code(), 124);
   EXPECT_EQ(ran.output, "hello\n");

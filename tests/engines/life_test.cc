@@ -14,7 +14,8 @@ TEST(Crash, AKeeperThatIsKilledLeavesNoContainer) {
   ASSERT_TRUE(sandbox.start({.script = "setsid sleep 1000 & sleep 1000"}, soon()));
   EXPECT_NE(containers_of(spec.name), "");
   kill(keeper_of(spec.name), SIGKILL);
-  EXPECT_TRUE(eventually([&] { return containers_of(spec.name).empty(); }, 20s)) << containers_of(spec.name);
+  // The guest is gone in seconds; an engine takes its time to remove a container when others are busy with it.
+  EXPECT_TRUE(eventually([&] { return containers_of(spec.name).empty(); }, 60s)) << containers_of(spec.name);
   EXPECT_EQ(run_cove({"rm", "--force", spec.name}).code, 0);
 }
 
