@@ -312,10 +312,10 @@ Result<std::vector<proto::Outcome>> Record::journal() const {
 }
 
 void Record::note_paused(bool paused) const {
-  if (paused)
-    UniqueFd(openat(directory(), "paused", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  else
+  if (!paused)
     unlinkat(directory(), "paused", 0);
+  else
+    const UniqueFd made(openat(directory(), "paused", O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
 }
 
 void Record::release() { lock_.reset(); }
