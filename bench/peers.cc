@@ -3,6 +3,7 @@
 
 #include "client/sandbox_pool.h"
 #include "engine.h"
+#include "helpers/home.h"
 #include "helpers/process.h"
 #include "measures.h"
 
@@ -91,7 +92,8 @@ std::vector<Row> native_create(Effort effort) {
               at_most(0.75)),
       made_of("unshare -Urpfm", {"unshare", "-Urpfm", "--mount-proc"})};
   run_true(*std::make_unique<Sandbox>(make_sandbox(native_spec())));  // the first one makes the host image
-  Samples create, both, remove;
+  const std::vector<std::string> run{testing_helpers::cove_program(), "run", "--", "true"};
+  Samples create, both, remove, program;
   for (int i = 0; i < effort.times(200); ++i) {
     time_peers(peers);
     pause_between();
@@ -102,8 +104,11 @@ std::vector<Row> native_create(Effort effort) {
     run_true(*sandbox);
     both.add(Clock::now() - begin);
     remove.time([&] { sandbox.reset(); });
+    pause_between();
+    program.time([&] { spawn_and_wait(run); });
   }
   auto rows = rows_beside("create and first command, native", both, peers);
+  rows.push_back(row("cove run -- true, native, to its end", program, peers[0].name, peers[0].samples.p50()));
   rows.push_back(row("create, native", create));
   rows.push_back(row("remove, native", remove));
   add(rows, beside_engines("create and first command, native", "run", effort.times(20), [] {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "client/nursery.h"
 #include "helpers/home.h"
 #include "helpers/process.h"
 #include "measures.h"
@@ -73,7 +74,8 @@ std::vector<Row> thousand(Effort effort) {
     run_true(sandboxes.back());
     times.push_back(Milliseconds(Clock::now() - begin).count());
   }
-  // Idle is without prepared shells: a keeper and a guest each.
+  // Idle is without prepared shells, and without a keeper ahead: a keeper and a guest each.
+  Nursery::of_this_process().close();
   std::vector<pid_t> pids;
   if (!eventually([&] { return (pids = all_of_ours()).size() <= 2 * count; }, Seconds(60)))
     give_up(std::to_string(pids.size()) + " processes for " + std::to_string(count) + " idle sandboxes");

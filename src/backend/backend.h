@@ -53,6 +53,8 @@ class Place {
   virtual std::chrono::milliseconds reconnect_within() const { return {}; }
   // Why its guest never ran, once the channel has ended without a word of it.
   virtual Result<void> started() { return {}; }
+  // Its guest has said its first word.
+  virtual void has_answered() {}
   // Puts what only the place knows into the spec that sessions get: a home and a temporary directory that are in it.
   virtual void settle(SandboxSpec&) const {}
   // What whoever asked for the sandbox should know about how it came to be.
@@ -115,6 +117,18 @@ class Backend {
   // `auto` never means it.
   virtual bool by_name_only() const { return false; }
   virtual Probe probe(Deadline) = 0;
+  // Only whether it can be used, if that is found out sooner. "": it can.
+  virtual std::string why_not(Deadline deadline) {
+    const Probe found = probe(deadline);
+    return found.usable ? "" : found.why_not;
+  }
+  // Begins what takes long and is the same for most sandboxes, for the next start(), which also tells what went wrong.
+  // Again: what is there already is good, or made anew. A directory that the spec has is the sandbox's, by whatever
+  // name it has until then.
+  virtual void prepare(const SandboxSpec&) {}
+  // Polls with POLLPRI when what was prepared is out of date, and holds on to what others want to be rid of. -1: never.
+  virtual int outdated_fd() const { return -1; }
+  virtual void drop_prepared() {}
   // Refuses, with the option's name, what it cannot honour. On error nothing is left behind. The place may still be on
   // its way when this returns: the guest's first word says that it is there, the channel's end that it will not be.
   // With SandboxSpec::memory it is made from there instead of begun: connect() leads to a guest that is running and

@@ -41,13 +41,15 @@ struct SandboxSpec {
   bool persistent = false;
   bool sys = false;         // shows a read-only /sys
   bool login = true;        // sessions read the login start-up files
-  bool owned = false;       // ends with its owner (lifetime pipe)
+  bool owned = false;       // ends with its owner
   bool checkpoint = false;  // each command that changes files gets a layer of its own
   std::string from;         // the snapshot whose sessions it begins with; never stored
   std::string memory;       // directory of Place::save_memory that it goes on from; never sent or stored
   bool inherits = false;    // the place brings variables and a directory of its own, below those here; never stored
   // Ready only when its first shell is, which is then kept until it is used; never stored.
   bool prepared = false;
+  // The first command's two streams are wanted apart: what it waits for is made so.
+  bool split = false;
 };
 
 // In a sandbox's directory: there is something elsewhere, too (Backend::forget).

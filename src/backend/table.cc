@@ -41,6 +41,7 @@ std::string why_not(Backend& backend, const std::vector<std::string>& required, 
   if (!backend.isolates())
     return "it has no walls; use --backend " + std::string(backend.name()) + " if that is wanted";
   if (backend.by_name_only()) return "it needs an image: name it with --backend " + std::string(backend.name());
+  if (required.empty()) return backend.why_not(deadline);
   const Probe probe = backend.probe(deadline);
   if (!probe.usable) return probe.why_not;
   for (const std::string& wanted : required) {

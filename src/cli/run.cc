@@ -28,13 +28,16 @@ void describe(Arguments& arguments) {
   define(arguments, options);
 }
 
+// One stream where it makes no difference: then everything comes in its true order.
+bool wants_split(const Options& options) { return !options.json && !same_output(); }
+
 int run_in(Sandbox& sandbox, const Options& options, const SandboxSpec& spec, Control& control) {
   auto input = open_stdin(options.stdin_from);
   if (!input) return report(input.error());
   CommandSpec command;
   command.script = join_words(options.words);
   if (options.words.empty()) command.argv = spec.command;
-  command.split = !options.json && !same_output();
+  command.split = spec.split;
   command.end_with_client = true;
   LiveOutput output(&control);
   JsonResult result;
@@ -66,6 +69,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   if (options.words.empty() && spec->command.empty())
     return arguments.usage_error("COMMAND is required: the image does not say what to run");
   spec->owned = true;
+  spec->split = wants_split(options);
   Control control;
   const InterruptOnSignal interrupt(control);
   auto sandbox = Sandbox::create(*spec);

@@ -172,7 +172,8 @@ class Sandbox {
   class Connection;
   class Conversation;
   struct TarReply;
-  Sandbox() = default;
+  struct Pool;
+  explicit Sandbox(std::unique_ptr<Pool> pool);
   static Result<Sandbox> launch(const SandboxSpec& spec, bool restart, const Call& call);
   Result<std::unique_ptr<Connection>> borrow();
   void give_back(std::unique_ptr<Connection> connection);
@@ -188,7 +189,6 @@ class Sandbox {
 
   std::string name_, notes_;
   UniqueFd lifetime_;  // the keeper of an owned sandbox ends when this closes
-  struct Pool;
   std::unique_ptr<Pool> pool_;
 };
 

@@ -40,6 +40,11 @@ class FakeKeeper {
   }
   bool another_client_waits() { return readable(listener_.get(), 0); }
   void hang_up() { socket_.reset(); }
+  // As one that ends: nobody listens, and it holds its lock.
+  void stop_listening() {
+    socket_.reset();
+    listener_.reset();
+  }
   // As kill -9 would leave it: nobody listens, nobody holds the lock.
   void die() {
     socket_.reset();

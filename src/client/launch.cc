@@ -12,32 +12,18 @@
 #include <csignal>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "backend/guest_path.h"
 #include "client/connection.h"
 #include "client/control.h"
+#include "client/nursery.h"
 #include "os/exec.h"
 
 extern char** environ;
 
 namespace cove {
 namespace {
-
-struct Pair {
-  UniqueFd ours, theirs;
-};
-
-Result<Pair> make_socket() {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno("make the launch socket");
-  return Pair{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
-Result<Pair> make_lifetime() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) < 0) return fail_errno("make the lifetime pipe");
-  return Pair{UniqueFd(ends[1]), UniqueFd(ends[0])};
-}
 
 std::vector<std::string> host_environment() {
   std::vector<std::string> all;
@@ -130,7 +116,8 @@ Result<void> wait_ready(int socket, const StopEvent& stop, Deadline deadline) {
   return {};
 }
 
-Result<std::string> await_answer(int socket, const Call& call) {
+// None: the keeper has ended without a word.
+Result<std::optional<std::string>> await_answer(int socket, const Call& call) {
   const StopEvent stop(call.stop);
   proto::MessageReader reader;
   while (true) {
@@ -143,9 +130,7 @@ Result<std::string> await_answer(int socket, const Call& call) {
     const std::span<char> space = reader.space();
     const ssize_t n = recv(socket, space.data(), space.size(), MSG_DONTWAIT);
     if (n > 0) reader.filled(static_cast<std::size_t>(n));
-    if (n == 0 || (n < 0 && errno == ECONNRESET)) {
-      return fail(Errc::disconnected, "the keeper ended before the sandbox was ready");
-    }
+    if (n == 0 || (n < 0 && errno == ECONNRESET)) return std::nullopt;
   }
 }
 
@@ -161,30 +146,61 @@ std::string keeper_program() {
   return "cove";
 }
 
-Result<StartedKeeper> start_keeper(const record::LaunchRequest& request, const Call& call) {
-  COVE_TRY(Pair socket, make_socket());
-  Pair lifetime;
-  if (request.spec.owned) COVE_CHECK(make_lifetime().map([&](Pair made) { lifetime = std::move(made); }));
+Result<void> spawn_keeper(std::vector<std::string> arguments, int socket) {
   const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
   if (!null) return fail_errno("open /dev/null");
   os::ExecSpec spec;
-  spec.argv = {"cove", "keeper"};
+  spec.argv = std::move(arguments);
   spec.program = keeper_program();
   spec.env = host_environment();
   spec.new_session = true;
-  spec.fds = {{null.get(), 0}, {null.get(), 1}, {null.get(), 2}, {socket.theirs.get(), record::kLaunchFd}};
-  if (request.spec.owned) spec.fds.push_back({lifetime.theirs.get(), record::kLifetimeFd});
-  ByteQueue out;
-  proto::append_message(out, 0, 0, record::encode(request));
-  COVE_CHECK(send_request(socket.ours.get(), out, Sending::some));  // it is there when the keeper looks
+  spec.fds = {{null.get(), 0}, {null.get(), 1}, {null.get(), 2}, {socket, record::kLaunchFd}};
   if (auto spawned = spawn_detached(spec); !spawned)
     return fail(std::move(spawned).error().because("start the keeper"));
+  return {};
+}
+
+namespace {
+
+// Both give the socket of a keeper that has its request.
+UniqueFd ask_nursery(const record::LaunchRequest& request) {
+  UniqueFd waiting = request.forget ? UniqueFd() : Nursery::of_this_process().take();
+  if (!waiting) return waiting;
+  ByteQueue out;
+  proto::append_message(out, 0, 0, record::encode(request));
+  if (!send_request(waiting.get(), out, Sending::all)) waiting.reset();
+  return waiting;
+}
+
+Result<UniqueFd> start_program(const record::LaunchRequest& request) {
+  ByteQueue out;
+  proto::append_message(out, 0, 0, record::encode(request));
+  COVE_TRY(LaunchSocket socket, make_launch_socket());
+  COVE_CHECK(send_request(socket.ours.get(), out, Sending::some));  // it is there when the keeper looks
+  COVE_CHECK(spawn_keeper({"cove", "keeper"}, socket.theirs.get()));
   socket.theirs.reset();
   COVE_CHECK(send_request(socket.ours.get(), out, Sending::all));
-  COVE_TRY(std::string notes, await_answer(socket.ours.get(), call));
+  return std::move(socket.ours);
+}
+
+}  // namespace
+
+// One of the nursery may have been killed since it was born.
+Result<StartedKeeper> start_keeper(const record::LaunchRequest& request, const Call& call) {
+  UniqueFd socket = ask_nursery(request);
+  std::optional<std::string> notes;
+  if (socket) {
+    COVE_TRY(notes, await_answer(socket.get(), call));
+  }
+  if (!notes) {
+    COVE_TRY(socket, start_program(request));
+    COVE_TRY(notes, await_answer(socket.get(), call));
+  }
+  if (!notes) return fail(Errc::disconnected, "the keeper ended before the sandbox was ready");
   if (!request.spec.owned && !request.forget) [[maybe_unused]]
-    const auto n = send(socket.ours.get(), "", 1, MSG_NOSIGNAL);
-  return StartedKeeper{std::move(lifetime.ours), std::move(notes)};
+    const auto n = send(socket.get(), "", 1, MSG_NOSIGNAL);
+  Nursery::of_this_process().prepare(request.spec.backend);
+  return StartedKeeper{request.spec.owned ? std::move(socket) : UniqueFd(), std::move(*notes)};
 }
 
 }  // namespace cove

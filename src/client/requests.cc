@@ -36,9 +36,9 @@ Result<void> Sandbox::signal(const std::string& id, proto::Signal signal, const 
 }
 
 Result<void> Sandbox::feed(const std::string& id, std::string_view bytes, Stdin which, const Call& call) {
-  constexpr std::size_t kPiece = std::size_t{64} << 10;
+  constexpr std::size_t kMost = std::size_t{64} << 10;
   do {
-    const std::string_view piece = bytes.substr(0, kPiece);
+    const std::string_view piece = bytes.substr(0, kMost);
     bytes.remove_prefix(piece.size());
     const proto::Feed more{.id = id, .bytes = std::string(piece), .eof = bytes.empty() && which == Stdin::last};
     COVE_CHECK(ask(ClientType::feed, proto::encode(more), ClientType::done, call));
@@ -71,31 +71,27 @@ Result<void> remove_dead(record::Record& record, const record::Info& info) {
   return {};
 }
 
-// A keeper that has given its last answer may hold its lock for a moment yet.
-Result<void> remove_dying(const std::string& name, Error not_running) {
-  auto record = record::Record::open(name);
-  if (!record) return {};
-  if (!record->await_release(Deadline::after(std::chrono::seconds(5)))) return fail(std::move(not_running));
-  COVE_TRY(const auto info, record->info());
-  return remove_dead(*record, info);
-}
-
 }  // namespace
 
+// One that is being started does not listen yet, and one that ends holds its lock for a moment: it is asked until it is
+// gone, or is nobody's to end but ours. Always this one, whoever bears its name meanwhile.
 Result<void> Sandbox::remove(const std::string& name, const Call& call) {
-  COVE_TRY(auto record, record::Record::open(name));
-  COVE_TRY(const auto info, record.info());
-  if (info.life != record::Life::running) return remove_dead(record, info);
-  auto sandbox = open(name);
-  if (!sandbox && sandbox.error().code == Errc::disconnected) return remove_dying(name, std::move(sandbox).error());
-  if (!sandbox) return fail(std::move(sandbox).error());
-  COVE_CHECK(sandbox->stop({.remove = true}, call));
-  // A keeper that was killed while it stopped leaves the directory behind.
-  if (auto left = record::Record::open(name)) {
-    COVE_TRY(const auto state, left->info());
-    if (state.life != record::Life::running) return remove_dead(*left, state);
+  const Deadline patience = earlier(call.deadline, Deadline::after(std::chrono::minutes(1)));
+  COVE_TRY(auto opened, record::Record::open(name));
+  Sandbox sandbox(std::make_unique<Pool>(std::move(opened)));
+  record::Record& record = sandbox.pool_->record;
+  for (bool asked = false;; asked = true) {
+    const auto info = record.info();
+    if (!info && asked && info.error().code == Errc::not_found) return {};
+    if (!info) return fail(info.error());
+    if (info->life != record::Life::running) return remove_dead(record, *info);
+    if (call.stop.stop_requested()) return fail(Errc::cancelled, "the call was stopped");
+    if (patience.passed())
+      return fail(Errc::busy, "sandbox " + name + " is still being started or ended: try again later");
+    const timespec pause{0, 1'000'000};
+    if (asked) nanosleep(&pause, nullptr);
+    COVE_CHECK(sandbox.stop({.remove = true}, call));
   }
-  return {};
 }
 
 }  // namespace cove

@@ -17,7 +17,10 @@ constexpr std::chrono::seconds kDestroyTime{10};
 
 Error not_running(const record::Record& record, Error error) {
   const auto info = record.info();
-  if (!info || info->life == record::Life::running) return error;
+  if (!info) return error;
+  if (info->life == record::Life::running)
+    return Error{Errc::disconnected,
+                 "sandbox '" + record.name() + "' is being started or ended: try again in a moment"};
   std::string text = "sandbox '" + record.name() + "' does not run";
   if (!info->why.empty()) text += ": " + info->why;
   if (info->life == record::Life::stopped) text += "; start it with 'cove start " + record.name() + "'";
@@ -67,7 +70,10 @@ Result<Sandbox> Sandbox::restart(const std::string& name, const Call& call) {
 
 Result<Sandbox> Sandbox::launch(const SandboxSpec& spec, bool restart, const Call& call) {
   COVE_TRY(StartedKeeper started, start_keeper({.restart = restart, .spec = spec}, call));
-  COVE_TRY(Sandbox sandbox, open(spec.name));
+  auto opened = open(spec.name);
+  if (!opened && (opened.error().code == Errc::disconnected || opened.error().code == Errc::not_found))
+    return fail(std::move(opened).error().because("sandbox '" + spec.name + "' ended as soon as it ran"));
+  COVE_TRY(Sandbox sandbox, std::move(opened));
   sandbox.lifetime_ = std::move(started.lifetime);
   sandbox.notes_ = std::move(started.notes);
   return sandbox;
@@ -77,13 +83,12 @@ Result<Sandbox> Sandbox::open(const std::string& name) {
   COVE_TRY(auto opened, record::Record::open(name));
   auto socket = opened.connect();
   if (!socket) return fail(not_running(opened, std::move(socket).error()));
-  Sandbox sandbox;
-  sandbox.name_ = name;
-  sandbox.pool_ = std::make_unique<Pool>(std::move(opened));
+  Sandbox sandbox(std::make_unique<Pool>(std::move(opened)));
   sandbox.pool_->idle.push_back(std::make_unique<Connection>(std::move(*socket)));
   return sandbox;
 }
 
+Sandbox::Sandbox(std::unique_ptr<Pool> pool) : name_(pool->record.name()), pool_(std::move(pool)) {}
 Sandbox::Sandbox(Sandbox&&) noexcept = default;
 
 Sandbox& Sandbox::operator=(Sandbox&& other) noexcept {

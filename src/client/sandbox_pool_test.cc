@@ -25,7 +25,12 @@ bool comes_to(const SandboxPool& pool, std::size_t count) {
   return eventually([&] { return pool.ready() == count; }, Seconds(30 * slack()));
 }
 
-std::vector<pid_t> keepers() { return processes_with_env("COVE_HOME=" + home().path()); }
+// Of sandboxes: those in the nursery still bear its name.
+std::vector<pid_t> keepers() {
+  auto all = processes_with_env("COVE_HOME=" + home().path());
+  std::erase_if(all, [](pid_t pid) { return describe({pid}).find("nursery") != std::string::npos; });
+  return all;
+}
 
 // The guest's children: reapers with a shell below.
 std::size_t shells_of_all() {

@@ -1,3 +1,4 @@
+#include <future>
 #include <thread>
 
 #include "client/fake_keeper.h"
@@ -200,6 +201,25 @@ TEST(Sandbox, ThatDoesNotExistIsNotFound) {
   const auto sandbox = Sandbox::open("nope");
   ASSERT_FALSE(sandbox);
   EXPECT_EQ(sandbox.error().code, Errc::not_found);
+}
+
+TEST(Sandbox, IsRemovedOnlyWhenItIsGoneAndNotTheNextOneOfItsName) {
+  FakeKeeper keeper;
+  auto removal = std::async(std::launch::async, [] {
+    return Sandbox::remove("fake", {.deadline = Deadline::after(std::chrono::seconds(10)), .stop = {}});
+  });
+  keeper.accept();
+  EXPECT_EQ(keeper.receive().type, ClientType::stop);
+  keeper.stop_listening();
+  EXPECT_EQ(removal.wait_for(std::chrono::milliseconds(700)), std::future_status::timeout) << "it is still there";
+  ASSERT_TRUE(keeper.record().remove());
+  SandboxSpec spec;
+  spec.name = "fake";
+  const auto next = record::Record::create(spec);
+  ASSERT_TRUE(next) << next.error().text();
+  const auto removed = removal.get();
+  EXPECT_TRUE(removed) << removed.error().text();
+  EXPECT_TRUE(record::Record::open("fake")) << "another one bears the name now";
 }
 
 TEST(Control, InterruptsTheCallThatRuns) {

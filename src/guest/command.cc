@@ -221,7 +221,9 @@ void Command::resize(const proto::Resize& size) {
 }
 
 void Command::forget() {
-  if (process_.tree && !tree_gone_) process_.tree->end(std::chrono::seconds(2));
+  if (!process_.tree || tree_gone_) return;
+  ended_by_us_ = true;  // its shell runs nothing else
+  process_.tree->end(std::chrono::seconds(2));
 }
 
 void Command::on_failed(const Error& error) {
@@ -241,20 +243,41 @@ void Command::on_news() {
     ending_ = session_->ending(*shell_);
     if (ending_) on_exited({.code = ending_->status, .signal = 0});
   }
-  if (told(session::kEnded)) host_.shell_may_go_on(std::move(shell_->go));
-  if (told(session::kCaptured)) settle();
+  if (told(session::kEnded)) host_.shell_waits(id_);
+  if (ending_ && (told(session::kCaptured) || told(session::kWaits))) return settle(told(session::kWaits));
+  if (told(session::kWaits)) shell_->go.reset();  // it ends
 }
 
-void Command::settle() {
+void Command::let_go() {
+  if (shell_) [[maybe_unused]]
+    const ssize_t n = write(shell_->go.get(), session::kHeard.data(), session::kHeard.size());
+}
+
+void Command::settle(bool shell_waits) {
   if (!ending_ || std::exchange(settled_, true)) return;
-  session_->settle(*shell_, ending_->status, own_cwd_);
-  host_.shell_used(*session_, shell_->plumbing, Session::Moment::command_ended);
+  const Plumbing plumbing = shell_->plumbing;
+  const bool current = session_->finish(*shell_, ending_->status, own_cwd_);
+  const bool told_all = exit_sent_ && !ended_by_us_ && bytes_in(process_.out) == 0 && bytes_in(process_.err) == 0;
+  if (current && told_all && shell_waits && session_->can_take_back(*shell_, process_))
+    give_shell_back();
+  else
+    shell_->go.reset();  // it ends
+  session_->settle();
+  host_.shell_used(*session_, plumbing, Session::Moment::command_ended);
+}
+
+void Command::give_shell_back() {
+  for (const UniqueFd* fd : {&process_.out, &process_.err, &shell_->news}) loop_.forget(fd->get());
+  process_.tree->listen({});
+  shell_->process = std::exchange(process_, {});
+  session_->take_back(std::move(shell_));
+  on_tree_gone();
 }
 
 // What was written before the main process ended belongs to the command, and is in the pipes by now. What background
 // jobs write later follows as it comes, and is not waited for.
 void Command::on_exited(os::ExitStatus status) {
-  if (std::exchange(exit_known_, true)) return settle();
+  if (std::exchange(exit_known_, true)) return settle(false);
   exited_.exit_code = status.code;
   exited_.signal = status.signal;
   if (status.code == 128 + SIGKILL && !ended_by_us_) exited_.oom = host_.memory_ran_out();

@@ -21,8 +21,8 @@ class Command {
     virtual ByteQueue& channel() = 0;          // frames for the keeper
     virtual bool channel_is_full() const = 0;  // then nothing is read; resume() follows
     virtual void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) = 0;
-    // A shell has told how its command ended, and waits for this to be closed: once all that is for the keeper is sent.
-    virtual void shell_may_go_on(UniqueFd go) = 0;
+    // Its shell has told how it ended, and waits: let_go() is to follow once all that is for the keeper is sent.
+    virtual void shell_waits(std::uint32_t id) = 0;
     // Whether the kernel has ended a process for want of memory since this was last asked.
     virtual bool memory_ran_out() { return false; }
     // What a command has written outlives this machine.
@@ -46,6 +46,7 @@ class Command {
   void resize(const proto::Resize& size);
   void forget();  // ends what is left in the background
   void resume();  // the channel has room again
+  void let_go();
 
  private:
   void watch_streams();
@@ -56,7 +57,8 @@ class Command {
   void close_stdin();
   void grant_stdin(std::uint32_t bytes);
   void on_news();
-  void settle();
+  void settle(bool shell_waits);
+  void give_shell_back();
   void on_failed(const Error& error);
   void on_exited(os::ExitStatus status);
   void on_tree_gone();

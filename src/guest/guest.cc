@@ -130,29 +130,33 @@ int Guest::run() {
     sweep();
     answer_states();
     channel_.flush();
-    to_let_go_.clear();
+    let_go();
     for (const ShellUse& use : std::exchange(to_prepare_, {})) use.session->prepare(use.plumbing, use.moment);
     answer_hello();
   }
   say_goodbye();
+  if (getpid() == 1 && !machine_) _exit(channel_.broken() ? 1 : 0);  // the kernel ends everything else at once
   commands_.clear();
   sessions_.clear();
   [[maybe_unused]] const auto ended = os::kill_descendants(getpid(), Deadline::after(std::chrono::seconds(5)));
   return channel_.broken() ? 1 : 0;
 }
 
-// A moment to put things in order: a profile that is cut off in the middle may leave its locks behind.
+// A moment to put things in order: a profile that is cut off in the middle may leave its locks behind. Shells that wait
+// have nothing to do.
 void Guest::say_goodbye() {
+  std::set<pid_t> busy = trees_.reapers;
+  for (const auto& [name, session] : sessions_) session->leave_out_idle(busy);
   const Deadline deadline = Deadline::after(std::chrono::milliseconds(500));
   std::set<os::Told> told;
-  while (!deadline.passed()) {
+  for (useconds_t pause = 50; !deadline.passed(); pause = std::min<useconds_t>(2 * pause, 1000)) {
     std::size_t left = 0;
-    for (const pid_t reaper : trees_.reapers) {
+    for (const pid_t reaper : busy) {
       os::terminate_newcomers(reaper, told);
       left += os::descendants(reaper).size();
     }
     if (left == 0) return;
-    usleep(1000);
+    usleep(pause);
   }
 }
 
@@ -164,6 +168,13 @@ void Guest::reap() {
   while (true) {
     const pid_t pid = waitpid(-1, &status, WNOHANG);
     if (pid <= 0) return;
+  }
+}
+
+// Shells that waited until their commands' ends were told.
+void Guest::let_go() {
+  for (const std::uint32_t id : std::exchange(to_let_go_, {})) {
+    if (const auto found = commands_.find(id); found != commands_.end()) found->second->let_go();
   }
 }
 
@@ -255,9 +266,13 @@ Result<void> Guest::on_hello(const proto::KeeperHello& hello) {
   hello_due_ = hello.prepared;
   if (!hello_due_) channel_.send_hello(greeting());
   if (config_.dialect == nullptr) return {};
-  if (blank_ && config_.program == blank_program) session("").form(*std::exchange(blank_, std::nullopt));
+  Plumbing likely{.split = hello.split};
+  if (blank_ && config_.program == blank_program) {
+    likely = blank_->shell->plumbing;  // it cannot be changed any more, and is there
+    session("").form(*std::exchange(blank_, std::nullopt));
+  }
   blank_.reset();
-  shell_used(session(""), {}, Session::Moment::command_ended);
+  shell_used(session(""), likely, Session::Moment::command_ended);
   return {};
 }
 
@@ -276,7 +291,8 @@ void Guest::inherit() {
   add("HOME", geteuid() == 0 ? "HOME=/root" : "HOME=/");
   if (geteuid() == 0) add("USER", "USER=root");
   add("SHELL", is_program("/bin/bash") ? "SHELL=/bin/bash" : "SHELL=/bin/sh");
-  add("LANG", "LANG=C.UTF-8");
+  if (os::find_env(config_.env, "LANG").empty() && os::find_env(config_.env, "LC_ALL").empty())
+    add("LC_CTYPE", session::kUsualLocale);
   mkdir("/workspace", 0755);  // where sessions start; not everybody may make it
 }
 

@@ -41,13 +41,14 @@ class Guest : private Command::Host {
   void shell_used(Session& session, const Plumbing& plumbing, Session::Moment moment) override {
     to_prepare_.push_back({&session, plumbing, moment});
   }
-  void shell_may_go_on(UniqueFd go) override { to_let_go_.push_back(std::move(go)); }
+  void shell_waits(std::uint32_t id) override { to_let_go_.push_back(id); }
 
   void warm_up();
   void begin_stream(const std::string& mark);
   void say_goodbye();
   void reap();
   void sweep();
+  void let_go();
   Result<void> handle(const proto::Message& message);
   Result<void> on_hello(const proto::KeeperHello& hello);
   Result<void> on_start(std::uint32_t id, const proto::Start& start);
@@ -86,7 +87,7 @@ class Guest : private Command::Host {
     Plumbing plumbing;
     Session::Moment moment;
   };
-  std::vector<UniqueFd> to_let_go_;
+  std::vector<std::uint32_t> to_let_go_;
   std::vector<ShellUse> to_prepare_;  // once everything else of this turn is done and sent
 };
 

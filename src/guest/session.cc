@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "guest/untouched.h"
 #include "guest/users.h"
 #include "os/own_memory.h"
 
@@ -21,6 +22,9 @@ namespace {
 constexpr auto kLoginLimit = std::chrono::seconds(30);
 constexpr int kBlankLimitMs = 10'000;
 constexpr std::size_t kMostSpares = 3;
+// Of one shell: each command costs it a little memory, and its text.
+constexpr int kMostCommands = 64;
+constexpr off_t kMostText = off_t{1} << 20;
 constexpr off_t kMaxCapture = off_t{32} << 20;  // a larger state is not kept
 
 // Whoever reads it has the same position.
@@ -118,6 +122,11 @@ void Session::files_moved() {
 
 void Session::renew() {
   if (!state_.from_login) drop_spares();
+}
+
+void Session::leave_out_idle(std::set<pid_t>& reapers) const {
+  if (state_.from_login) return;
+  for (const auto& shell : spares_) reapers.erase(shell->process.tree->reaper());
 }
 
 void Session::begin_anew() { restore(config_.dialect->begin(config_.env, config_.cwd, config_.login)); }
@@ -264,14 +273,16 @@ bool Session::fits(const Shell& shell, const Plumbing& plumbing) const {
 }
 
 std::unique_ptr<Shell> Session::take_spare(const Plumbing& plumbing) {
+  std::unique_ptr<Shell>* best = nullptr;
   for (auto& shell : spares_) {
-    if (!fits(*shell, plumbing)) continue;
-    if (!shell->ready && paced_) wanted_ = std::min(wanted_ + 1, kMostSpares);
-    auto taken = std::move(shell);
-    std::erase(spares_, nullptr);
-    return taken;
+    if (fits(*shell, plumbing) && (best == nullptr || !(*best)->ready)) best = &shell;
   }
-  return nullptr;
+  if (best == nullptr) return nullptr;
+  auto taken = std::move(*best);
+  std::erase(spares_, nullptr);
+  if (!taken->ready && paced_) wanted_ = std::min(wanted_ + 1, kMostSpares);
+  if (taken->ready && spares_.size() >= wanted_) wanted_ = std::max(wanted_ - 1, std::size_t{1});
+  return taken;
 }
 
 void Session::run(Request request) {
@@ -293,6 +304,7 @@ void Session::give(std::unique_ptr<Shell> shell, Request request) {
                                                      .cwd = request.cwd,
                                                      .last_status = state_.last_status,
                                                      .again = shell->displaced ? state_.cwd : ""});
+  ++shell->commands;
   if (!append_memfd(shell->command.get(), text)) return request.started(fail_errno("hand the command to the shell"));
   loop_.forget(shell->news.get());
   if (write(shell->go.get(), "\n", 1) != 1) {
@@ -310,15 +322,16 @@ std::optional<session::Ending> Session::ending(const Shell& shell) {
   return ending;
 }
 
-void Session::settle(const Shell& shell, int status, bool own_cwd) {
-  finish(shell, status, own_cwd);
+void Session::settle() {
   if (--settling_ == 0) run_waiting();
 }
 
-void Session::finish(const Shell& shell, int status, bool own_cwd) {
-  if (shell.apart) return;
+bool Session::finish(const Shell& shell, int status, bool own_cwd) {
+  if (shell.apart) return false;
   const std::string capture = read_memfd(shell.capture.get(), shell.capture_start);
-  if (auto state = config_.dialect->read_capture(capture, state_, own_cwd)) {
+  auto state = config_.dialect->read_capture(capture, state_, own_cwd);
+  const bool current = state && config_.dialect->is_as_before(capture) && (!own_cwd || moved_nothing(capture, *state));
+  if (state) {
     state_is_calm_ = state->variables == state_.variables && state->text == state_.text && state->cwd == state_.cwd &&
                      state->umask == state_.umask;
     if (!state_is_calm_) ++version_;
@@ -326,6 +339,31 @@ void Session::finish(const Shell& shell, int status, bool own_cwd) {
   }
   state_.last_status = status;
   paced_ = true;
+  return current;
+}
+
+// A command with a directory of its own was in the session's, and stayed there.
+bool Session::moved_nothing(std::string_view capture, const session::State& state) const {
+  const auto whole = config_.dialect->read_capture(capture, state_, false);
+  return whole && whole->cwd == state.cwd && whole->variables == state.variables;
+}
+
+bool Session::can_take_back(const Shell& shell, const Process& process) const {
+  struct stat text{};
+  const bool is_small =
+      shell.commands < kMostCommands && fstat(shell.command.get(), &text) == 0 && text.st_size < kMostText;
+  return spares_.size() <= wanted_ && is_small && !shell.plumbing.with_stdin && !process.pty &&
+         is_untouched(process, shell.go.get(), trees_, state_.cwd);
+}
+
+void Session::take_back(std::unique_ptr<Shell> shell) {
+  // Whoever writes it has the same position.
+  if (ftruncate(shell->capture.get(), 0) < 0 || lseek(shell->capture.get(), 0, SEEK_SET) < 0) return;
+  shell->capture_start = 0;
+  shell->version = version_;
+  shell->ready = true;
+  shell->displaced = shell->steady = false;
+  spares_.push_back(std::move(shell));
 }
 
 bool Session::preparing() const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,7 +15,7 @@
 
 namespace cove::guest {
 
-// A shell that loads its session's state and waits for its command.
+// A shell that loads its session's state and waits for its command, and for another one if that has left it as it was.
 struct Shell {
   Process process;
   UniqueFd go, command, capture, news;  // news: the other end of the ready pipe
@@ -25,6 +26,7 @@ struct Shell {
   bool steady = false;     // was ready before files moved
   bool displaced = false;  // its directory is one of the files before they were exchanged
   bool apart = false;      // what its command does to the state stays with the command
+  int commands = 0;        // that it has run
   Loop::Timer login_limit = 0;
 };
 
@@ -69,16 +71,22 @@ class Session {
   void form(BlankShell blank);
   // The machine is another one than the one that prepared shells.
   void renew();
+  // Takes those out that belong to shells that wait for a command.
+  void leave_out_idle(std::set<pid_t>& reapers) const;
   // Starts the command at once, or when the state is known: the login files read, what has ended settled.
   void run(Request request);
   // Takes a command back that still waits for that. False: it does not wait (any more).
   bool cancel(std::uint32_t id);
   // A command's shell is over, by itself: takes over what it captured. (After one that we ended the state stays.)
-  void finish(const Shell& shell, int status, bool own_cwd);
+  // Whether the shell, should it live, is as its session is now.
+  bool finish(const Shell& shell, int status, bool own_cwd);
   // How the shell's command ended, if it has said so and nothing of the command follows. Its state is still to come:
-  // until settle() the next commands wait.
+  // until it is finished and this is said the next commands wait.
   std::optional<session::Ending> ending(const Shell& shell);
-  void settle(const Shell& shell, int status, bool own_cwd);
+  void settle();
+  // A shell that is as its session is runs another command, if nothing of the last one is left in its process.
+  bool can_take_back(const Shell& shell, const Process& process) const;
+  void take_back(std::unique_ptr<Shell> shell);
   bool settled() const { return settling_ == 0; }
   // Prepares shells for the next commands; a command has just started or ended. Usually one shell, when a command has
   // ended and the state is known. Commands that come faster than shells load get up to three, begun while another
@@ -91,6 +99,7 @@ class Session {
  private:
   Result<std::unique_ptr<Shell>> start_shell(const Plumbing& plumbing);
   bool can_form_blank() const;
+  bool moved_nothing(std::string_view capture, const session::State& state) const;
   void watch_ready(Shell& shell);
   void on_ready(Shell& shell);
   void login_failed();

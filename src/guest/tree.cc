@@ -11,88 +11,139 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include "os/descendants.h"
+#include "os/proc_stat.h"
 
 namespace cove::guest {
 namespace {
 
 // What the reaper writes: a fixed head, then `text_bytes` of text.
-enum class ReportKind : int { started, failed, exited };
+enum class ReportKind : int { started, not_forked, not_executed, failed, exited };
 struct Report {
   ReportKind kind;
   int first, second;
   int text_bytes;
 };
 
-void report(int fd, ReportKind kind, int first, int second, const std::string& text = "") {
-  const Report head{kind, first, second, static_cast<int>(text.size())};
+void report(int fd, ReportKind kind, int first, int second) {
+  const Report head{kind, first, second, 0};
+  [[maybe_unused]] const ssize_t n = write(fd, &head, sizeof(head));
+}
+
+// Not in a reaper: it allocates.
+void report_failure(int fd, const Error& error) {
+  const Report head{ReportKind::failed, static_cast<int>(error.code), 0, static_cast<int>(error.message.size())};
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
-  bytes += text;
+  bytes += error.message;
   [[maybe_unused]] const ssize_t n = write(fd, bytes.data(), bytes.size());
 }
 
-volatile std::sig_atomic_t parent_is_gone = 0;
-void note_parent_gone(int) { parent_is_gone = 1; }
+// Waited for, not handled: a handler could have run just before a call that then waits for ever.
+constexpr int kGuestIsGone = SIGUSR1;
+sigset_t awaited_signals() {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGCHLD);
+  sigaddset(&set, kGuestIsGone);
+  return set;
+}
 
 // What is sent to a whole group or by a wrong guess must not end it. The guest's death must not be missed between fork
 // and prctl.
 void become_reaper(pid_t guest) {
-  struct sigaction action{};
-  action.sa_handler = note_parent_gone;  // no SA_RESTART: waitid must return
-  sigaction(SIGUSR1, &action, nullptr);
-  os::disregard_signal(SIGTERM);
-  os::disregard_signal(SIGINT);
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
   prctl(PR_SET_NAME, "cove-reaper");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  prctl(PR_SET_PDEATHSIG, SIGUSR1);
+  prctl(PR_SET_PDEATHSIG, kGuestIsGone);
   if (getppid() != guest) _exit(0);
 }
 
-void reap_until_empty(pid_t main, int fd) {
+// Other reapers are in the same memory, so without allocation. Whoever loses its parent becomes our child: in the end
+// there is none. Without the kernel's list of them (CONFIG_PROC_CHILDREN) the risk is taken.
+[[noreturn]] void kill_all() {
+  const Deadline deadline = Deadline::after(std::chrono::seconds(10));
+  std::array<char, 64> path;
+  std::snprintf(path.data(), path.size(), "/proc/self/task/%d/children", getpid());
+  while (!deadline.passed()) {
+    const int list = open(path.data(), O_RDONLY | O_CLOEXEC);
+    if (list < 0) break;
+    std::array<char, 4096> pids;
+    const ssize_t n = read(list, pids.data(), pids.size() - 1);
+    close(list);
+    pids[n > 0 ? static_cast<std::size_t>(n) : 0] = '\0';
+    for (char* at = pids.data(); *at != '\0';) {
+      if (const long pid = std::strtol(at, &at, 10); pid > 0 && *at == ' ') kill(static_cast<pid_t>(pid), SIGKILL);
+      if (*at != '\0') ++at;
+    }
+    pid_t reaped = 0;
+    do reaped = waitpid(-1, nullptr, WNOHANG);
+    while (reaped > 0);
+    if (reaped < 0 && errno == ECHILD) _exit(0);
+    usleep(1000);
+  }
+  [[maybe_unused]] const auto ended = os::kill_descendants(getpid(), deadline);
+  _exit(0);
+}
+
+void reap_until_empty(pid_t main, pid_t guest, int fd) {
+  const sigset_t awaited = awaited_signals();
   while (true) {
     siginfo_t info{};
-    if (waitid(P_ALL, 0, &info, WEXITED) < 0) {
-      if (errno == EINTR && parent_is_gone != 0) {
-        [[maybe_unused]] const auto ended = os::kill_descendants(getpid(), Deadline::after(std::chrono::seconds(10)));
-        _exit(0);
-      }
-      if (errno == EINTR) continue;
-      _exit(0);
-    }
-    if (info.si_pid != main) continue;
+    if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG) < 0) _exit(0);
+    // A command may send it, too.
+    if (info.si_pid == 0 && sigwaitinfo(&awaited, nullptr) == kGuestIsGone && getppid() != guest) kill_all();
+    if (info.si_pid == 0 || info.si_pid != main) continue;
     const bool by_signal = info.si_code != CLD_EXITED;
     report(fd, ReportKind::exited, by_signal ? 128 + info.si_status : info.si_status, by_signal ? info.si_status : 0);
   }
 }
 
-// vfork: the child only walks prepared steps, and copying page tables would cost more than all of them.
-void run_program(const os::PreparedExec& exec, const os::ExecSpec& spec, int fd) {
+}  // namespace
+
+Tree::Launch::Launch(os::ExecSpec the_spec, int the_report)
+    : spec(std::move(the_spec)), exec(spec), report(the_report), guest(getpid()) {}
+
+int Tree::be_reaper(void* launch) {
+  const auto& from = *static_cast<const Launch*>(launch);
+  become_reaper(from.guest);
+  run_program(from);
+  return 0;
+}
+
+// vfork: the child only walks prepared steps.
+void Tree::run_program(const Launch& launch) {
+  const int fd = launch.report;
+  const pid_t guest = launch.guest;
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) < 0) _exit(1);
   const pid_t main = vfork();
   if (main == 0) {
-    exec.run(ends[1]);  // NOLINT(clang-analyzer-unix.Vfork): neither allocates nor returns into our frame
+    launch.exec.run(ends[1]);  // NOLINT(clang-analyzer-unix.Vfork): neither allocates nor returns into our frame
     _exit(127);
   }
   close(ends[1]);
   if (main < 0) {
-    report(fd, ReportKind::failed, static_cast<int>(Errc::busy), 0, std::string("fork: ") + std::strerror(errno));
+    report(fd, ReportKind::not_forked, errno, 0);
     _exit(1);
   }
-  const auto started = os::PreparedExec::read_failure(ends[0], spec);
-  if (started)
+  os::PreparedExec::Failed failed;
+  const bool runs = !os::PreparedExec::read_failed(ends[0], failed);
+  // From here on `launch` may be gone.
+  if (runs)
     report(fd, ReportKind::started, main, 0);
   else
-    report(fd, ReportKind::failed, static_cast<int>(started.error().code), 0, started.error().message);
+    report(fd, ReportKind::not_executed, failed.step, failed.error);
   os::close_other_fds({}, fd);
   for (const int standard : {0, 1, 2}) close(standard);
-  reap_until_empty(started ? main : 0, fd);
+  reap_until_empty(runs ? main : 0, guest, fd);
 }
-
-}  // namespace
 
 Tree::Tree(Trees& trees, pid_t reaper, UniqueFd report)
     : trees_(trees), loop_(trees.loop), reaper_(reaper), handle_(os::open_pidfd(reaper)), report_(std::move(report)) {
@@ -100,20 +151,15 @@ Tree::Tree(Trees& trees, pid_t reaper, UniqueFd report)
   loop_.watch(report_.get(), EPOLLIN, [this](std::uint32_t) { read_report(); });
 }
 
-Result<std::unique_ptr<Tree>> Tree::launch(Trees& trees, const std::function<void(int)>& reaper) {
+struct Tree::Pipe {
+  UniqueFd in, out;
+};
+
+Result<Tree::Pipe> Tree::make_report() {
   std::array<int, 2> ends{};
   if (pipe2(ends.data(), O_CLOEXEC) < 0) return fail_errno("start a command: pipe");
-  UniqueFd in(ends[0]), out(ends[1]);
-  fcntl(in.get(), F_SETFL, O_NONBLOCK);
-  const pid_t guest = getpid();
-  const pid_t pid = fork();
-  if (pid < 0) return fail_errno("start a command: fork");
-  if (pid == 0) {
-    become_reaper(guest);
-    reaper(out.get());
-    _exit(0);
-  }
-  return std::unique_ptr<Tree>(new Tree(trees, pid, std::move(in)));
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
 Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, os::ExecSpec spec) {
@@ -128,22 +174,33 @@ Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, os::ExecSpec spec) {
     }
     spec.cgroup_procs = cgroup->procs();
   }
-  const os::PreparedExec exec(spec);
-  COVE_TRY(auto tree, launch(trees, [&](int fd) { run_program(exec, spec, fd); }));
+  COVE_TRY(Pipe pipe, make_report());
+  auto launch = std::make_unique<Launch>(std::move(spec), pipe.out.get());
+  auto process = os::LightProcess::start(be_reaper, launch.get());
+  if (!process) return fail(std::move(process).error().because("start a command"));
+  std::unique_ptr<Tree> tree(new Tree(trees, process->pid(), std::move(pipe.in)));
+  tree->process_ = std::move(*process);
+  tree->launch_ = std::move(launch);
   tree->cgroup_ = std::move(cgroup);
   return tree;
 }
 
-Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, Work work) {
-  auto tree = launch(trees, [&](int fd) {
-    report(fd, ReportKind::started, getpid(), 0);
+Result<std::unique_ptr<Tree>> Tree::start(Trees& trees, const Work& work) {
+  COVE_TRY(Pipe pipe, make_report());
+  const pid_t guest = getpid(), pid = fork();
+  if (pid < 0) return fail_errno("start a command: fork");
+  if (pid == 0) {
+    become_reaper(guest);
+    report(pipe.out.get(), ReportKind::started, getpid(), 0);
     const Error error = work();
     if (!error.message.empty())
-      report(fd, ReportKind::failed, static_cast<int>(error.code), 0, error.message);
+      report_failure(pipe.out.get(), error);
     else
-      report(fd, ReportKind::exited, 0, 0);
-  });
-  if (tree) (*tree)->alone_ = true;
+      report(pipe.out.get(), ReportKind::exited, 0, 0);
+    _exit(0);
+  }
+  std::unique_ptr<Tree> tree(new Tree(trees, pid, std::move(pipe.in)));
+  tree->alone_ = true;
   return tree;
 }
 
@@ -153,14 +210,22 @@ Tree::~Tree() {
   if (!report_ && cgroup_ && !trees_.spare_cgroup && cgroup_->is_empty()) trees_.spare_cgroup = std::move(cgroup_);
   if (!report_) return;
   loop_.forget(report_.get());
-  if (!reaper_lives()) return;
+  if (reaper_has_ended(0)) return;
   [[maybe_unused]] const auto ended = os::kill_descendants(reaper_, Deadline::after(std::chrono::seconds(2)));
   kill_reaper();
+  if (!handle_) waitpid(reaper_, nullptr, 0);  // it is ours, and nothing it does outlasts the signal
+  if (handle_ && !reaper_has_ended(2000)) leave_reaper();
 }
 
-bool Tree::reaper_lives() const {
+bool Tree::reaper_has_ended(int within_ms) const {
   pollfd ended{handle_.get(), POLLIN, 0};
-  return !handle_ || poll(&ended, 1, 0) == 0;
+  return handle_ && poll(&ended, 1, within_ms) > 0;
+}
+
+// What it may still look at stays.
+void Tree::leave_reaper() {
+  process_.leave();
+  [[maybe_unused]] const Launch* left = launch_.release();
 }
 
 void Tree::kill_reaper() const {
@@ -193,19 +258,24 @@ void Tree::handle_report(std::string_view whole) {
   switch (head.kind) {
     case ReportKind::started:
       main_ = head.first;
+      launch_.reset();
       if (events_.started) events_.started();
       break;
+    case ReportKind::not_forked: return fail_start(errno_error(head.first, "fork"));
+    case ReportKind::not_executed:
+      return fail_start(os::PreparedExec::explain({head.first, head.second}, launch_->spec));
     case ReportKind::failed:
-      exited_ = true;
-      if (events_.failed) {
-        events_.failed(Error{static_cast<Errc>(head.first), std::string(whole.substr(sizeof(head)))});
-      }
-      break;
+      return fail_start({static_cast<Errc>(head.first), std::string(whole.substr(sizeof(head)))});
     case ReportKind::exited:
       exited_ = true;
       if (events_.exited) events_.exited({.code = head.first, .signal = head.second});
       break;
   }
+}
+
+void Tree::fail_start(const Error& error) {
+  exited_ = true;
+  if (events_.failed) events_.failed(error);
 }
 
 void Tree::reaper_gone() {
@@ -221,18 +291,14 @@ void Tree::reaper_gone() {
   if (events_.gone) events_.gone();
 }
 
-// A reaper that was killed leaves its processes to the guest, which is a subreaper too: they are its descendants that
-// are not below a living reaper.
+// A reaper that was killed leaves its processes to the guest, which is a subreaper too: they become children of its
+// own, as all below them do when these are gone. What other commands start at this moment is a child of theirs.
 void Tree::kill_strays() {
   const Deadline deadline = Deadline::after(std::chrono::seconds(2));
   for (std::size_t found = 1; found > 0 && !deadline.passed();) {
-    std::set<pid_t> ours = trees_.reapers;
-    for (const pid_t reaper : trees_.reapers) {
-      for (const pid_t pid : os::descendants(reaper)) ours.insert(pid);
-    }
     found = 0;
     for (const pid_t pid : os::descendants(getpid())) {
-      if (ours.count(pid) > 0) continue;
+      if (trees_.reapers.count(pid) > 0 || os::stat_of(pid).parent != getpid()) continue;
       kill(pid, SIGKILL);
       ++found;
     }
@@ -253,7 +319,7 @@ void Tree::end(Clock::duration grace) {
 
 // Each program gets one TERM. Looking once is not enough: a shell may be just about to start what it will wait for.
 void Tree::terminate(Clock::time_point kill_at) {
-  if (reaper_lives()) os::terminate_newcomers(reaper_, told_);
+  if (!reaper_has_ended(0)) os::terminate_newcomers(reaper_, told_);
   const auto left = kill_at - Clock::now();
   if (left <= Clock::duration::zero()) return kill_until_gone();
   const auto pause = std::min<Clock::duration>(left, std::chrono::milliseconds(20));
@@ -261,7 +327,7 @@ void Tree::terminate(Clock::time_point kill_at) {
 }
 
 void Tree::kill_until_gone() {
-  if ((!cgroup_ || !cgroup_->kill()) && reaper_lives()) os::signal_descendants(reaper_, SIGKILL);
+  if ((!cgroup_ || !cgroup_->kill()) && !reaper_has_ended(0)) os::signal_descendants(reaper_, SIGKILL);
   timer_ = loop_.after(std::chrono::milliseconds(20), [this] { kill_until_gone(); });
 }
 

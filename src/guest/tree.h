@@ -1,6 +1,6 @@
 #pragma once
 
-// A command's processes. They run below a small process of their own, a subreaper forked from the guest: whatever the
+// A command's processes. They run below a small process of their own, a subreaper in the guest's memory: whatever the
 // command starts, however it detaches itself, stays a descendant of that reaper, so exactly these processes can be
 // found and ended, and nothing else. The reaper tells how the main process ended and goes away with the last of them.
 // If the guest dies, the reaper ends them all. Where a cgroup was delegated the command also has one of its own, for a
@@ -19,6 +19,7 @@
 #include "os/child.h"
 #include "os/descendants.h"
 #include "os/exec.h"
+#include "os/light_process.h"
 
 namespace cove::guest {
 
@@ -47,7 +48,7 @@ class Tree {
   using Work = std::function<Error()>;
 
   static Result<std::unique_ptr<Tree>> start(Trees& trees, os::ExecSpec spec);
-  static Result<std::unique_ptr<Tree>> start(Trees& trees, Work work);
+  static Result<std::unique_ptr<Tree>> start(Trees& trees, const Work& work);
   ~Tree();  // kills what is left
 
   // Before control returns to the loop.
@@ -63,22 +64,38 @@ class Tree {
   void end(Clock::duration grace);
 
  private:
+  // What the reaper works from until the program runs: it shares our memory.
+  struct Launch {
+    Launch(os::ExecSpec the_spec, int the_report);
+    const os::ExecSpec spec;
+    const os::PreparedExec exec;
+    const int report;
+    const pid_t guest;
+  };
+  struct Pipe;
+  static Result<Pipe> make_report();
+  static int be_reaper(void* launch);
+  static void run_program(const Launch& launch);
+
   Tree(Trees& trees, pid_t reaper, UniqueFd report);
-  static Result<std::unique_ptr<Tree>> launch(Trees& trees, const std::function<void(int)>& reaper);
   void read_report();
   void handle_report(std::string_view report);
   void terminate(Clock::time_point kill_at);
   void kill_until_gone();
+  void fail_start(const Error& error);
   void reaper_gone();
 
   void kill_strays();
   // The guest reaps the reaper as soon as it ends, so its number alone may already be a stranger's.
-  bool reaper_lives() const;
+  bool reaper_has_ended(int within_ms) const;
+  void leave_reaper();
   void kill_reaper() const;
 
   Trees& trees_;
   Loop& loop_;
   std::optional<os::Cgroup> cgroup_;
+  std::unique_ptr<Launch> launch_;
+  os::LightProcess process_;  // the reaper's, unless it does work of ours
   pid_t reaper_, main_ = 0;
   UniqueFd handle_;  // the reaper's pidfd; none on a kernel without
   UniqueFd report_;

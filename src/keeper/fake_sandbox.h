@@ -111,7 +111,7 @@ class KeeperTest : public testing::Test {
     std::filesystem::remove_all(home_);
   }
 
-  void start(UniqueFd lifetime = UniqueFd()) {
+  void make_parts(KeeperParts& parts) {
     auto record = again_ ? record::Record::lock(spec_.name) : record::Record::create(spec_);
     ASSERT_TRUE(record) << record.error().message;
     again_ = true;
@@ -119,17 +119,20 @@ class KeeperTest : public testing::Test {
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
     auto place = std::make_unique<FakePlace>(ends[0]);
     place_ = place.get();
-    KeeperParts parts;
     parts.listener = *record->listen();
     parts.channel.in = UniqueFd(ends[0]);
     parts.channel.out = UniqueFd(fcntl(ends[0], F_DUPFD_CLOEXEC, 0));
     parts.record = std::move(*record);
     parts.spec = spec_;
     parts.place = std::move(place);
-    parts.lifetime = std::move(lifetime);
     guest.emplace(UniqueFd(ends[1]));
-    thread_ = std::thread([parts = std::move(parts), asker = std::move(asker_)]() mutable {
+  }
+  void start(UniqueFd lifetime = UniqueFd()) {
+    KeeperParts parts;
+    ASSERT_NO_FATAL_FAILURE(make_parts(parts));
+    thread_ = std::thread([parts = std::move(parts), asker = std::move(asker_), owner = std::move(lifetime)]() mutable {
       Keeper keeper(std::move(parts));
+      keeper.live_with(std::move(owner));
       if (asker) keeper.await_claim(std::move(asker), Keeper::Begun::anew);
       const auto greeted = keeper.greet(Deadline::after(std::chrono::seconds(10)));
       EXPECT_TRUE(greeted) << greeted.error().message;

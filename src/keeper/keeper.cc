@@ -47,7 +47,6 @@ Keeper::Keeper(KeeperParts parts)
       place_(std::move(parts.place)),
       guest_(std::move(parts.channel)),
       listener_(std::move(parts.listener)),
-      lifetime_(std::move(parts.lifetime)),
       signals_(std::move(parts.signals)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       commands_(guest_, record_, spec_),
@@ -83,6 +82,7 @@ Result<void> Keeper::say_hello(Deadline deadline) {
   hello.inherits = spec_.inherits;
   if (!spec_.inherits) hello.user = spec_.user;  // otherwise the guest is that user
   hello.prepared = spec_.prepared;
+  hello.split = spec_.split;
   hello.reconnect_ms = static_cast<std::uint32_t>(place_->reconnect_within().count());
   if (hello.reconnect_ms > 0) guest_.keep_history();
   guest_.send(GuestType::hello, 0, hello);
@@ -96,9 +96,9 @@ Result<void> Keeper::say_hello(Deadline deadline) {
     return {};
   };
   while (!answered) {
-    COVE_CHECK(guest_.flush());
+    const bool listens = guest_.flush().has_value();  // or what it said last, or its place, tells why not
     std::array<pollfd, 2> fds{pollfd{guest_.in_fd(), POLLIN, 0},
-                              pollfd{guest_.blocked() ? guest_.out_fd() : -1, POLLOUT, 0}};
+                              pollfd{listens && guest_.blocked() ? guest_.out_fd() : -1, POLLOUT, 0}};
     poll(fds.data(), fds.size(), deadline.poll_timeout());
     COVE_TRY(const auto read, guest_.receive(take_hello));
     if (read == GuestLink::Read::end) {
@@ -113,6 +113,7 @@ Result<void> Keeper::say_hello(Deadline deadline) {
     return fail(Errc::protocol, "the guest speaks version " + std::to_string(hello_.version) + ", the keeper " +
                                     std::to_string(proto::kVersion) + ": install both from one release");
   }
+  place_->has_answered();
   return {};
 }
 
@@ -174,12 +175,7 @@ Result<void> Keeper::run() {
     flush_guest();
     pump_all();
     flush_guest();
-    if (!ended_.empty() && commands_.running() == 0 && !asked_for_checkpoint_ && phase_ == Phase::serving) {
-      asked_for_checkpoint_ = true;
-      layer_work_.push_back({});
-      ask_sessions();
-      flush_guest();
-    }
+    if (begin_checkpoint()) flush_guest();
     advance();
     note_idleness();
   }
@@ -207,6 +203,8 @@ void Keeper::dispatch(std::uint64_t token, std::uint32_t events) {
     default: return serve(token, events);
   }
 }
+
+void Keeper::live_with(UniqueFd owner) { lifetime_ = std::move(owner); }
 
 void Keeper::await_claim(UniqueFd asker, Begun begun) {
   asker_ = std::move(asker);

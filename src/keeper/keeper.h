@@ -30,8 +30,7 @@ struct KeeperParts {
   std::unique_ptr<Place> place;
   Channel channel;
   UniqueFd listener;
-  UniqueFd lifetime;  // of an owned sandbox; end of file: its owner is gone
-  UniqueFd signals;   // a signalfd; anything on it asks for an orderly end
+  UniqueFd signals;  // a signalfd; anything on it asks for an orderly end
 };
 
 class Keeper final : public SessionHost {
@@ -40,6 +39,8 @@ class Keeper final : public SessionHost {
 
   // Says hello to the guest and gives it the sessions of a persistent sandbox back. Before run().
   Result<void> greet(Deadline deadline);
+  // Of an owned sandbox: end of file means that its owner is gone. Before run().
+  void live_with(UniqueFd owner);
   // The socket on which somebody has been told that the sandbox is ready: until he has heard of it, it ends with him.
   enum class Begun : unsigned char { anew, again };
   void await_claim(UniqueFd asker, Begun begun);
@@ -128,6 +129,7 @@ class Keeper final : public SessionHost {
     record::Done done;
     bool passing = false;  // a file operation
   };
+  bool begin_checkpoint();  // when commands have ended and none runs
   void ask_sessions();
   void do_layer_work();
   Result<std::string> do_request(const proto::LayerRequest& request);

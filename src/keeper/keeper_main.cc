@@ -10,14 +10,21 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <optional>
+#include <utility>
 
 #include "backend/table.h"
 #include "base/log.h"
 #include "keeper/keeper.h"
+#include "os/own_memory.h"
+#include "os/pass_fd.h"
+#include "record/home.h"
 #include "record/launch.h"
 
 namespace cove::keeper {
@@ -63,14 +70,55 @@ UniqueFd termination_signals() {
   return UniqueFd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
-Result<record::LaunchRequest> read_request(int socket, Deadline deadline) {
+// What a keeper of the nursery has done before it is asked for anything.
+struct Ahead {
+  Backend* backend = nullptr;  // that is prepared
+  std::optional<record::Unnamed> record;
+
+  // What was not needed after all.
+  void drop() {
+    if (backend != nullptr) backend->drop_prepared();
+    record.reset();
+  }
+};
+
+// Where sandboxes are was opened when there were some: a COVE_HOME that was removed since is not made again.
+struct Nest {
+  std::string home;
+  UniqueFd sandboxes;
+};
+
+Ahead work_ahead(Nest nest, const std::string& backend) {
+  os::take_memory();
+  Ahead ahead;
+  SandboxSpec likely;
+  if (auto made = record::Unnamed::make(std::move(nest.sandboxes))) {
+    likely.directory = nest.home + "/sandboxes/" + made->name();
+    ahead.record.emplace(std::move(*made));
+  }
+  if (auto found = find_backend(backend)) ahead.backend = *found;
+  if (ahead.backend != nullptr) ahead.backend->prepare(likely);
+  return ahead;
+}
+
+// Nobody has to wait for a keeper of the nursery to let go of what it has prepared.
+Result<void> await_input(int socket, const Ahead& ahead, Deadline deadline) {
+  while (true) {
+    std::array<pollfd, 2> fds{pollfd{socket, POLLIN, 0},
+                              pollfd{ahead.backend == nullptr ? -1 : ahead.backend->outdated_fd(), POLLPRI, 0}};
+    if (poll(fds.data(), fds.size(), deadline.poll_timeout()) == 0)
+      return fail(Errc::timeout, "nobody told the keeper what to start");
+    if (fds[0].revents != 0) return {};
+    if (fds[1].revents != 0) ahead.backend->drop_prepared();
+  }
+}
+
+Result<record::LaunchRequest> read_request(int socket, const Ahead& ahead, Deadline deadline) {
   proto::MessageReader reader;
   while (true) {
     COVE_TRY(const auto message, reader.next());
     if (message) return record::decode_launch(message->payload);
-    pollfd ready{socket, POLLIN, 0};
-    if (poll(&ready, 1, deadline.poll_timeout()) == 0)
-      return fail(Errc::timeout, "nobody told the keeper what to start");
+    COVE_CHECK(await_input(socket, ahead, deadline));
     const std::span<char> space = reader.space();
     const ssize_t n = recv(socket, space.data(), space.size(), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR)) continue;
@@ -108,14 +156,19 @@ Result<SandboxSpec> restarted_spec(const record::Record& record, const SandboxSp
   return spec;
 }
 
-Result<record::Record> take_record(const record::LaunchRequest& request, SandboxSpec& spec) {
+// What was made ahead is of no use if its directory has been removed since.
+Result<record::Record> take_record(const record::LaunchRequest& request, SandboxSpec& spec, Ahead& ahead) {
+  if (!request.restart && ahead.record) {
+    auto record = record::Record::create(spec, *std::exchange(ahead.record, std::nullopt));
+    if (record || record.error().code != Errc::not_found) return record;
+  }
   if (!request.restart) return record::Record::create(spec);
   COVE_TRY(record::Record record, record::Record::lock(spec.name));
   COVE_TRY(spec, restarted_spec(record, request.spec));
   return record;
 }
 
-Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSpec& spec, UniqueFd lifetime) {
+Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSpec& spec) {
   const Deadline deadline = Deadline::after(120s);
   COVE_TRY(Backend * backend, find_backend(spec.backend));
   if (spec.checkpoint && !has_layers(spec.backend))
@@ -136,7 +189,6 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
   COVE_TRY(parts.channel, parts.place->connect(deadline));
   parts.spec = spec;
   parts.place->settle(parts.spec);
-  parts.lifetime = std::move(lifetime);
   parts.record = std::move(record);
   auto keeper = std::make_unique<Keeper>(std::move(parts));
   // msb is a program of tens of megabytes that first has to find its microVM.
@@ -163,15 +215,20 @@ Result<void> forget(const std::string& name) {
   return record.remove();
 }
 
-Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, UniqueFd lifetime) {
+Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, Ahead& ahead) {
   SandboxSpec spec = request.spec;
   if (!request.restart && spec.backend == "auto") {
     COVE_TRY(const Choice choice, choose_backend(spec.require, Deadline::after(30s)));
     spec.backend = choice.backend->name();
   }
+  if (!request.restart) {
+    COVE_TRY(Backend * backend, find_backend(spec.backend));
+    backend->prepare(spec);  // goes on by itself while the record is written
+  }
   if (spec.copies_began_ns == 0) spec.copies_began_ns = now_ns();
-  COVE_TRY(record::Record record, take_record(request, spec));
-  auto keeper = start_in(record, spec, std::move(lifetime));
+  COVE_TRY(record::Record record, take_record(request, spec, ahead));
+  record::leave_home_as_it_is();
+  auto keeper = start_in(record, spec);
   if (keeper) return keeper;
   if (!request.restart) [[maybe_unused]]
     const auto forgotten = forget_outside(spec);
@@ -182,13 +239,10 @@ Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, Uniq
   return fail(std::move(keeper).error().because("start sandbox " + spec.name));
 }
 
-int keep() {
-  UniqueFd launch(record::kLaunchFd);
-  keep_close_on_exec(launch.get());
-  keep_close_on_exec(record::kLifetimeFd);
-  daemonize();
-  open_log();
-  auto request = read_request(launch.get(), Deadline::after(10s));
+int keep(UniqueFd launch, Ahead ahead, Deadline request_by, char* argument = nullptr) {
+  auto request = read_request(launch.get(), ahead, request_by);
+  if (argument != nullptr) std::memset(argument, 0, std::strlen(argument));
+  if (!request && request.error().code == Errc::disconnected) return 0;  // nobody wants anything of it
   if (request && request->forget) {
     const auto forgotten = forget(request->spec.name);
     if (forgotten)
@@ -198,8 +252,9 @@ int keep() {
              proto::encode(proto::ErrorReply{forgotten.error().code, forgotten.error().message}));
     return forgotten ? 0 : 1;
   }
-  UniqueFd lifetime(request && request->spec.owned ? record::kLifetimeFd : -1);
-  auto keeper = request ? start(*request, std::move(lifetime)) : Result<std::unique_ptr<Keeper>>(fail(request.error()));
+  if (request && request->restart) ahead.drop();  // that has its own files
+  auto keeper = request ? start(*request, ahead) : Result<std::unique_ptr<Keeper>>(fail(request.error()));
+  ahead.drop();
   if (!keeper) {
     log_event("sandbox.not_started", {{"error", keeper.error().text()}});
     answer(launch.get(), proto::ClientType::error,
@@ -211,7 +266,7 @@ int keep() {
   for (const std::string& note : (*keeper)->notes()) notes += (notes.empty() ? "" : "\n") + note;
   answer(launch.get(), proto::ClientType::done, notes);
   if (request->spec.owned)
-    launch.reset();
+    (*keeper)->live_with(std::move(launch));
   else
     (*keeper)->await_claim(std::move(launch), request->restart ? Keeper::Begun::again : Keeper::Begun::anew);
   request = fail(Errc::internal, "");  // the environment's values are not needed twice
@@ -225,15 +280,54 @@ int keep() {
   }
 }
 
-}  // namespace
+// An order comes when a sandbox has just been made, and is to be used: this work can wait, unless somebody waits for
+// it. False: nobody wants it any more.
+bool wait_a_moment(int orders, int launch) {
+  constexpr int kMomentMs = 5;
+  std::array<pollfd, 2> fds{pollfd{orders, POLLIN, 0}, pollfd{launch, POLLIN, 0}};
+  poll(fds.data(), fds.size(), kMomentMs);
+  return (fds[1].revents & POLLHUP) == 0;
+}
 
-int keeper_main() {
+// A keeper that cannot be forked is a socket that closes: the client hears of it.
+int nurse(UniqueFd orders, char* argument) {
+  daemonize();
+  signal(SIGCHLD, SIG_IGN);  // keepers are nobody's children
+  Nest nest{record::home().value_or(""), record::open_sandboxes().value_or(UniqueFd())};
+  while (true) {
+    os::Received order = os::receive_with_fd(orders.get(), 64);  // the backend that is probably asked for
+    if (!order.fd) return 0;
+    if (!wait_a_moment(orders.get(), order.fd.get()) || fork() != 0) continue;
+    orders.reset();
+    daemonize();
+    return keep(std::move(order.fd), work_ahead(std::move(nest), order.bytes), Deadline::never(), argument);
+  }
+}
+
+template <class Work>
+int with_launch_fd(Work work) {
+  UniqueFd launch(record::kLaunchFd);
+  keep_close_on_exec(launch.get());
+  open_log();
   try {
-    return keep();
+    return work(std::move(launch));
   } catch (const std::exception& e) {
     log_event("keeper.failed", {{"error", e.what()}});
     return 1;
   }
+}
+
+}  // namespace
+
+int keeper_main() {
+  return with_launch_fd([](UniqueFd launch) {
+    daemonize();
+    return keep(std::move(launch), {}, Deadline::after(10s));
+  });
+}
+
+int nursery_main(char* argument) {
+  return with_launch_fd([&](UniqueFd orders) { return nurse(std::move(orders), argument); });
 }
 
 }  // namespace cove::keeper

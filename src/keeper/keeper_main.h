@@ -7,4 +7,8 @@ namespace cove::keeper {
 // Its exit code is for logs only. On a start error nothing is left behind.
 int keeper_main();
 
+// `cove keeper nursery`: makes a keeper for every socket that comes from kLaunchFd, and ends with whoever sends them.
+// In a keeper it returns as keeper_main() does. `argument` is what `ps` shows of it, until a keeper has its request.
+int nursery_main(char* argument);
+
 }  // namespace cove::keeper

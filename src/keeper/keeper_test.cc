@@ -1,3 +1,5 @@
+#include <csignal>
+
 #include "keeper/fake_sandbox.h"
 
 namespace cove::keeper {
@@ -21,6 +23,18 @@ TEST_F(KeeperTest, ACommandsOutputAndOutcomeReachItsClient) {
   EXPECT_EQ(outcome.output_bytes, 4U);
   EXPECT_EQ(outcome.cwd, "/w");
   EXPECT_FALSE(outcome.truncated);
+}
+
+TEST_F(KeeperTest, AGuestThatEndedBeforeItWasGreetedIsToldByTheReasonOfItsEnd) {
+  signal(SIGPIPE, SIG_IGN);  // as keepers do
+  KeeperParts parts;
+  ASSERT_NO_FATAL_FAILURE(make_parts(parts));
+  guest->close();
+  place_->die();
+  Keeper keeper(std::move(parts));
+  const auto greeted = keeper.greet(Deadline::after(10s));
+  ASSERT_FALSE(greeted);
+  EXPECT_EQ(greeted.error().message, "the guest was killed by signal 9 before it was ready");
 }
 
 TEST_F(KeeperTest, AConnectionServesOneRequestAfterTheOther) {

@@ -37,7 +37,9 @@ void drop_memory(const record::Snapshot& saved) {
 }  // namespace
 
 void Keeper::layers(ClientSession& asking, const proto::LayerRequest& request) {
-  if (request.verb == proto::LayerVerb::history) return asking.answer_json(history());
+  begin_checkpoint();  // of commands that ended before anybody asked this
+  if (request.verb == proto::LayerVerb::history && (paused_ || layer_work_.empty()))
+    return asking.answer_json(history());
   if (request.verb == proto::LayerVerb::pause || request.verb == proto::LayerVerb::resume) {
     const auto done = request.verb == proto::LayerVerb::pause ? pause() : resume();
     if (!done) return asking.answer_error(done.error());
@@ -51,6 +53,14 @@ void Keeper::layers(ClientSession& asking, const proto::LayerRequest& request) {
   }
   layer_work_.push_back({asking.token, request});
   ask_sessions();
+}
+
+bool Keeper::begin_checkpoint() {
+  if (ended_.empty() || commands_.running() > 0 || asked_for_checkpoint_ || phase_ != Phase::serving) return false;
+  asked_for_checkpoint_ = true;
+  layer_work_.push_back({});
+  ask_sessions();
+  return true;
 }
 
 void Keeper::ask_sessions() {

@@ -287,11 +287,14 @@ TEST_F(KeeperReconnect, AnotherKeeperGoesOnWithWhatWasSaved) {
 
 TEST_F(KeeperReconnect, AGuestThatDiedIsNotWaitedFor) {
   begin(60s);
-  Peer client = begin_command(script("echo on; sleep 1000"));
+  Peer client = begin_command(script("echo $$; exec sleep 1000"));
   proto::Outcome outcome;
-  follow(client, outcome, [&](std::size_t) { place_->kill_guest(); });
+  const std::string pid = follow(client, outcome, [&](std::size_t) { place_->kill_guest(); });
   EXPECT_EQ(outcome.ending, Ending::lost);
   EXPECT_NE(outcome.detail.find("killed by signal 9"), std::string::npos) << outcome.detail;
+  const Deadline deadline = Deadline::after(5s);
+  while (kill(std::stoi(pid), 0) == 0 && !deadline.passed()) usleep(1000);
+  EXPECT_FALSE(deadline.passed()) << "its command lives on";
   thread_.join();
 }
 

@@ -125,7 +125,8 @@ void terminate_newcomers(pid_t root, std::set<Told>& told) {
 }
 
 Result<void> kill_descendants(pid_t root, Deadline deadline) {
-  while (true) {
+  constexpr long kFirstPause = 50'000, kLongestPause = 1'000'000;
+  for (timespec pause{0, kFirstPause};; pause.tv_nsec = std::min(2 * pause.tv_nsec, kLongestPause)) {
     const std::vector<pid_t> family = everything_below(root);
     std::size_t living = 0;
     for (const pid_t pid : family) {
@@ -139,7 +140,6 @@ Result<void> kill_descendants(pid_t root, Deadline deadline) {
     if (deadline.passed()) {
       return fail(Errc::timeout, "end processes: " + std::to_string(living) + " of them do not die");
     }
-    const timespec pause{0, 1'000'000};
     nanosleep(&pause, nullptr);
   }
 }

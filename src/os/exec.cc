@@ -223,26 +223,36 @@ void PreparedExec::run(int error_fd) const {
   give_up();
 }
 
-Result<void> PreparedExec::read_failure(int error_fd, const ExecSpec& spec) {
+bool PreparedExec::read_failed(int error_fd, Failed& failed) {
   std::array<int, 2> report{};
   ssize_t n = 0;
   do n = read(error_fd, report.data(), sizeof(report));
   while (n < 0 && errno == EINTR);
-  if (n == 0) return {};
-  if (n != sizeof(report)) return fail(Errc::internal, "spawn " + spec.argv.at(0) + ": the child ended before exec");
-  switch (static_cast<Step>(report[0])) {
-    case Step::cgroup: return fail(errno_error(report[1], "enter the command's cgroup"));
-    case Step::rights: return fail(errno_error(report[1], "give up rights before " + spec.argv.at(0)));
-    case Step::calls: return fail(errno_error(report[1], "install the system call filter of " + spec.argv.at(0)));
-    case Step::descriptors: return fail(errno_error(report[1], "arrange descriptors for " + spec.argv.at(0)));
-    case Step::session: return fail(errno_error(report[1], "setsid"));
-    case Step::terminal: return fail(errno_error(report[1], "take the controlling terminal"));
-    case Step::directory: return fail(errno_error(report[1], "enter directory " + spec.cwd));
-    case Step::user: return fail(errno_error(report[1], "switch to user id " + std::to_string(spec.uid)));
-    case Step::parent: return fail(errno_error(report[1], "follow the parent"));
+  if (n == sizeof(report)) failed = {report[0], report[1]};
+  return n != 0;
+}
+
+Result<void> PreparedExec::read_failure(int error_fd, const ExecSpec& spec) {
+  Failed failed;
+  if (!read_failed(error_fd, failed)) return {};
+  return fail(explain(failed, spec));
+}
+
+Error PreparedExec::explain(const Failed& failed, const ExecSpec& spec) {
+  if (failed.step < 0) return {Errc::internal, "spawn " + spec.argv.at(0) + ": the child ended before exec"};
+  switch (static_cast<Step>(failed.step)) {
+    case Step::cgroup: return errno_error(failed.error, "enter the command's cgroup");
+    case Step::rights: return errno_error(failed.error, "give up rights before " + spec.argv.at(0));
+    case Step::calls: return errno_error(failed.error, "install the system call filter of " + spec.argv.at(0));
+    case Step::descriptors: return errno_error(failed.error, "arrange descriptors for " + spec.argv.at(0));
+    case Step::session: return errno_error(failed.error, "setsid");
+    case Step::terminal: return errno_error(failed.error, "take the controlling terminal");
+    case Step::directory: return errno_error(failed.error, "enter directory " + spec.cwd);
+    case Step::user: return errno_error(failed.error, "switch to user id " + std::to_string(spec.uid));
+    case Step::parent: return errno_error(failed.error, "follow the parent");
     case Step::exec: break;
   }
-  return fail(errno_error(report[1], "run " + (spec.program.empty() ? spec.argv.at(0) : spec.program)));
+  return errno_error(failed.error, "run " + (spec.program.empty() ? spec.argv.at(0) : spec.program));
 }
 
 }  // namespace cove::os

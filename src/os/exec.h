@@ -51,6 +51,12 @@ class PreparedExec {
   void run(int error_fd) const;
   // What the parent reads from the other end: nothing if exec worked.
   static Result<void> read_failure(int error_fd, const ExecSpec& spec);
+  // The same in two, for a parent that may not allocate either. False: exec worked.
+  struct Failed {
+    int step = -1, error = 0;
+  };
+  static bool read_failed(int error_fd, Failed& failed);
+  static Error explain(const Failed& failed, const ExecSpec& spec);
 
  private:
   enum class Step : unsigned char {

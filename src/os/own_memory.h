@@ -7,4 +7,8 @@ namespace cove::os {
 // page cache in microseconds. Libraries are left alone: they are shared with everybody.
 void give_memory_back();
 
+// The opposite, for a forked process that is soon to be quick: the program's pages are mapped, and its variables its
+// own, before they are needed. Where the kernel cannot (before 5.14) they come one by one, as always.
+void take_memory();
+
 }  // namespace cove::os

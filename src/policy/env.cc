@@ -25,12 +25,14 @@ std::string find(const HostEnv& host, std::string_view name, std::string fallbac
   return fallback;
 }
 
+// Only of what bytes are as characters does a locale like this one differ from none; of the rest it has a file each,
+// which every program inside would read for nothing.
 Variables isolated_base(const HostEnv& host) {
   return {{"PATH", kPath},
           {"HOME", "/root"},
           {"USER", "root"},
           {"SHELL", "/bin/bash"},
-          {"LANG", "C.UTF-8"},
+          {"LC_CTYPE", "C.UTF-8"},
           {"TERM", find(host, "TERM", "xterm-256color")},
           {"TZ", find(host, "TZ", "UTC")}};
 }

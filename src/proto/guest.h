@@ -77,12 +77,13 @@ struct KeeperHello {
   bool login = true;           // sessions read the login start-up files
   std::string user;            // whom sessions and programs run as, by name or number; "" is the guest's own
   bool prepared = false;       // answer when the first shell is ready, and keep that one until it is used
+  bool split = false;          // the first command will be one of split streams
   // What `env` and `cwd` leave out is taken from the guest's own: an engine gave it what the image says.
   bool inherits = false;
   template <class Ar, class Self>
   static void fields(Ar& ar, Self& s) {
     ar(s.version, s.env, s.unsaved, s.cwd, s.reconnect_ms, s.idle_shell_ms, s.cgroup, s.resume, s.received, s.login,
-       s.user, s.prepared, s.inherits);
+       s.user, s.prepared, s.split, s.inherits);
   }
 };
 

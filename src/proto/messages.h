@@ -10,7 +10,7 @@
 
 namespace cove::proto {
 
-inline constexpr std::uint32_t kVersion = 5;
+inline constexpr std::uint32_t kVersion = 6;
 
 // Which of the command's descriptors a byte was written to. A command has one pipe for both (`out`: the order is the
 // true one) or, with Start::split, two (the origin is known; the order between them is that of arrival). No kernel

@@ -17,6 +17,8 @@
 namespace cove::record {
 namespace {
 
+bool home_is_made = true;  // when it is missing
+
 std::string variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -56,12 +58,14 @@ constexpr std::array kAnimals{"otter", "heron", "lynx", "wren", "seal",  "fox", 
 
 }  // namespace
 
+void leave_home_as_it_is() { home_is_made = false; }
+
 Result<std::string> home() {
   COVE_TRY(std::string path, chosen_home());
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   // The user's own choice of a symlink is followed; what it leads to is judged.
   auto directory = open_private_directory(AT_FDCWD, path + "/.", path);
-  if (!directory && directory.error().code == Errc::not_found) {
+  if (!directory && directory.error().code == Errc::not_found && home_is_made) {
     COVE_CHECK(make_directories(path));
     directory = open_private_directory(AT_FDCWD, path + "/.", path);
   }

@@ -18,7 +18,8 @@ struct Wire {
        spec.env_names_forwarded, spec.volumes, s.cpus, spec.memory_bytes, spec.disk_bytes, spec.pids, spec.timeout_ms,
        spec.idle_timeout_ms, spec.max_duration_ms, spec.log_cap_bytes, spec.persistent, spec.login, spec.owned,
        spec.prepared, spec.image_layers, spec.user, spec.layers, spec.checkpoint, spec.from, s.copies_began,
-       spec.engine, spec.runtime, spec.pull, s.request.forget, spec.accel, spec.kernel, spec.fresh, spec.sys);
+       spec.engine, spec.runtime, spec.pull, s.request.forget, spec.accel, spec.kernel, spec.fresh, spec.sys,
+       spec.split);
   }
 };
 

@@ -1,12 +1,15 @@
 #pragma once
 
-// How a client starts a keeper: `cove keeper` with two descriptors and nothing in its arguments.
+// How a client starts a keeper: `cove keeper` with a socket as its descriptor 3 and nothing in its arguments. The
+// client writes one message (type 0, the encoded LaunchRequest), the keeper answers with one ClientType::done (with
+// what there is to know about it, as text) when the sandbox is ready, or ClientType::error. Of an owned sandbox the
+// socket is the lifetime from then on: end of file means that the owner is gone. Who asked for one without an owner
+// answers `done` with a byte, then both close it: one that nobody has heard of, because its client was interrupted, is
+// ended again.
 //
-//   3  a socket: the client writes one message (type 0, the encoded LaunchRequest), the keeper answers with one
-//      ClientType::done (with what there is to know about it, as text) when the sandbox is ready, or ClientType::error;
-//      then both close it. Who asked for a sandbox without an owner answers `done` with a byte first: one that nobody
-//      has heard of, because its client was interrupted, is ended again
-//   4  the lifetime pipe's read end, of an owned sandbox: end of file means that the owner is gone
+// A client that makes sandboxes one after the other starts `cove keeper nursery` (client/nursery.h). There descriptor 3
+// is a SOCK_SEQPACKET socket; every packet names the backend that is probably asked for and brings a socket as
+// above, for which the nursery makes a keeper by fork. It ends with its client.
 
 #include "backend/spec.h"
 #include "proto/codec.h"
@@ -14,7 +17,7 @@
 namespace cove::record {
 
 inline constexpr int kLaunchFd = 3;
-inline constexpr int kLifetimeFd = 4;
+inline constexpr const char* kNursery = "nursery";
 
 struct LaunchRequest {
   bool restart = false;  // the sandbox exists (persistent, stopped): only spec.name and forwarded env are used

@@ -13,15 +13,15 @@
 namespace cove::record {
 namespace {
 
-constexpr std::time_t kHalfMadeSeconds = 60;
+constexpr std::time_t kHalfMadeSeconds = 10, kUnlockedSeconds = 2;
 
 // What somebody died over while making or removing a record: nobody has it locked, and it has been there for a while.
 bool is_half_made(int sandboxes, const std::string& name) {
   if (name.rfind(".new-", 0) != 0 && name.rfind(".gone-", 0) != 0) return false;
   struct stat info{};
   if (fstatat(sandboxes, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) < 0) return false;
-  if (std::time(nullptr) - info.st_mtime < kHalfMadeSeconds) return false;
   const UniqueFd lock(openat(sandboxes, (name + "/lock").c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW));
+  if (std::time(nullptr) - info.st_mtime < (lock ? kUnlockedSeconds : kHalfMadeSeconds)) return false;
   return !lock || flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
 }
 

@@ -114,28 +114,46 @@ Result<StoredSpec> read_spec(int directory) {
   return stored;
 }
 
+Result<Unnamed> Unnamed::make(UniqueFd sandboxes) {
+  Unnamed made;
+  made.sandboxes_ = std::move(sandboxes);
+  made.aside_ = unique_name("new");
+  if (mkdirat(made.sandboxes_.get(), made.aside_.c_str(), 0700) < 0) return fail_errno("make its directory");
+  made.directory_ = UniqueFd(openat(made.sandboxes_.get(), made.aside_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  made.lock_ = UniqueFd(openat(made.directory_.get(), "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!made.lock_ || flock(made.lock_.get(), LOCK_EX | LOCK_NB) < 0) return fail_errno("lock it");
+  write_pid(made.lock_.get());
+  return made;
+}
+
+Unnamed::~Unnamed() {
+  if (sandboxes_) [[maybe_unused]]
+    const auto removed = os::remove_mapped_tree_at(sandboxes_.get(), aside_);
+}
+
 Result<Record> Record::create(const SandboxSpec& spec) {
   COVE_CHECK(check_name(spec.name));
-  COVE_TRY(const UniqueFd sandboxes, open_sandboxes());
-  // Made aside, complete and locked, then renamed: a record that can be seen is never half made.
-  const std::string aside = unique_name("new");
-  const auto give_up = [&](Error error) {
-    [[maybe_unused]] const auto removed = os::remove_tree_at(sandboxes.get(), aside);
-    return fail(std::move(error).because("make sandbox " + spec.name));
-  };
-  if (mkdirat(sandboxes.get(), aside.c_str(), 0700) < 0) return give_up(errno_error(errno, "make its directory"));
+  COVE_TRY(UniqueFd sandboxes, open_sandboxes());
+  auto made = Unnamed::make(std::move(sandboxes));
+  if (!made) return fail(std::move(made).error().because("make sandbox " + spec.name));
+  return create(spec, std::move(*made));
+}
+
+// Complete and locked before it is renamed: a record that can be seen is never half made.
+Result<Record> Record::create(const SandboxSpec& spec, Unnamed unnamed) {
+  COVE_CHECK(check_name(spec.name));
+  const auto give_up = [&](Error error) { return fail(std::move(error).because("make sandbox " + spec.name)); };
+  const int sandboxes = unnamed.sandboxes_.get();
   Record record;
   record.name_ = spec.name;
-  record.directory_ = UniqueFd(openat(sandboxes.get(), aside.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  record.lock_ = UniqueFd(openat(record.directory(), "lock", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!record.lock_ || flock(record.lock_.get(), LOCK_EX | LOCK_NB) < 0) return give_up(errno_error(errno, "lock it"));
-  write_pid(record.lock_.get());
+  record.directory_ = std::move(unnamed.directory_);
+  record.lock_ = std::move(unnamed.lock_);
   if (auto written = write_new_file_at(record.directory(), "spec.json",
                                        spec_to_json({.spec = spec, .created_unix = std::time(nullptr)}));
       !written) {
     return give_up(std::move(written).error());
   }
-  for (int tries = 0; renameat(sandboxes.get(), aside.c_str(), sandboxes.get(), spec.name.c_str()) < 0; ++tries) {
+  for (int tries = 0; renameat(sandboxes, unnamed.aside_.c_str(), sandboxes, spec.name.c_str()) < 0; ++tries) {
     const int error = errno;
     if (error != EEXIST && error != ENOTEMPTY && error != ENOTDIR) return give_up(errno_error(error, "name it"));
     auto old = open(spec.name);
@@ -147,6 +165,7 @@ Result<Record> Record::create(const SandboxSpec& spec) {
                                                            : "a sandbox that has ended";
     return give_up({Errc::conflict, "the name is taken by " + what + "; 'cove rm " + spec.name + "' frees it"});
   }
+  unnamed.sandboxes_.reset();
   return record;
 }
 

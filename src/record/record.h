@@ -31,6 +31,8 @@ namespace cove::record {
 
 // COVE_HOME, else $XDG_STATE_HOME/cove, else ~/.local/state/cove. Made (0700) if missing; refused if others may write.
 Result<std::string> home();
+// This process never makes it again: a keeper may outlive whoever removes the whole of it.
+void leave_home_as_it_is();
 
 // [a-z0-9][a-z0-9_.-]*, at most 63 bytes.
 Result<void> check_name(const std::string& name);
@@ -55,10 +57,29 @@ struct Info {
 std::string_view state_of(const Info& info);
 
 // A sandbox's directory, opened; all paths go through its descriptor, so their length does not matter.
+// The directory of a record that has no name yet, locked; it goes with this object.
+class Unnamed {
+ public:
+  static Result<Unnamed> make(UniqueFd sandboxes);  // of open_sandboxes()
+  Unnamed(Unnamed&&) noexcept = default;
+  Unnamed& operator=(Unnamed&&) = delete;
+  ~Unnamed();
+
+  const std::string& name() const { return aside_; }  // until then
+
+ private:
+  friend class Record;
+  Unnamed() = default;
+  UniqueFd sandboxes_;  // none: it has a name now
+  std::string aside_;
+  UniqueFd directory_, lock_;
+};
+
 class Record {
  public:
   // A new one, locked: for the keeper. conflict: the name is taken (by a living, a persistent or a failed sandbox).
   static Result<Record> create(const SandboxSpec& spec);
+  static Result<Record> create(const SandboxSpec& spec, Unnamed unnamed);
   // An existing one, locked: for a keeper that starts it again.
   static Result<Record> lock(const std::string& name);
   // An existing one, to look at. not_found: none of that name (the message lists near names).

@@ -14,6 +14,8 @@
 #include <cstring>
 #include <memory>
 
+#include "os/pass_fd.h"
+
 namespace cove::selftest {
 
 Result<HostProcess> HostProcess::start(const std::string& program, const std::string& secret) {
@@ -118,20 +120,7 @@ bool Listener::hand_out(int gift, std::chrono::milliseconds patience) {
   pollfd wait{socket_.get(), POLLIN, 0};
   if (poll(&wait, 1, static_cast<int>(patience.count())) != 1) return false;
   const UniqueFd peer(accept4(socket_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  char byte = 'x';
-  iovec data{&byte, 1};
-  msghdr message{};
-  message.msg_iov = &data;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof(control);
-  cmsghdr* head = CMSG_FIRSTHDR(&message);
-  head->cmsg_level = SOL_SOCKET;
-  head->cmsg_type = SCM_RIGHTS;
-  head->cmsg_len = CMSG_LEN(sizeof(int));
-  std::memcpy(CMSG_DATA(head), &gift, sizeof(gift));
-  return sendmsg(peer.get(), &message, MSG_NOSIGNAL) >= 0;
+  return os::send_with_fd(peer.get(), "x", gift) >= 0;
 }
 
 std::string host_output(const std::vector<std::string>& argv, Deadline deadline) {

@@ -21,6 +21,8 @@ constexpr std::string_view kCaptureState =
     R"(; \builtin printf '%s\0' "$__cove_o" "$__cove_b"; \builtin umask; )"
     R"(\builtin printf '\0'; \builtin declare -p; \builtin printf '\0'; )"
     R"(\builtin declare -f; \builtin printf '\0'; \builtin declare -F; \builtin printf '\0'; \builtin alias -p; )"
+    R"(\builtin printf '\0'; \builtin unset -v BASH_EXECUTION_STRING __cove && )"
+    R"(\builtin printf '%s\n' "$# ${#DIRSTACK[@]} $0 $!"; \builtin enable -n; \builtin trap -p; \builtin hash -r; )"
     R"(\builtin printf '\0END'; } >&"$__cove_f"; )";
 
 // `find_descriptor` sets __cove_f; `say_ended` and `say_captured` write to the ready pipe.
@@ -43,15 +45,26 @@ std::string trap_action() {
 constexpr std::string_view kLoad =
     R"(\builtin read -r -d "" -u 3 __cove; \builtin eval "$__cove" </dev/null >/dev/null 2>&1; \builtin printf r >&6; )";
 
-// One line, so that the command's first line is line 1 in messages. The `-t` is against a TMOUT in the session.
-std::string make_program() {
-  return std::string(kLoad) +
-         R"(\builtin read -r -t 999999999 -u 4 __cove || \builtin exit 0; )"
-         R"(\builtin read -r -d "" -t 999999999 -u 7 __cove; { \builtin eval "$__cove"; )" +
-         capture_text("__cove_f=10", R"(\builtin printf e >&11 && \builtin read -r -t 0.1 -u 13 __cove)",
-                      R"(\builtin printf d >&11)") +
-         R"(; \builtin exit "$__cove_s"; } 5>&- 6>&- 3<&- 4<&- 7<&-)";
+// Waits for a command and runs it in a group, behind which the shell's own descriptors are there again. One line, so
+// that the command's first line is line 1 in messages; what is to be done first stands apart, so that bash shows none
+// of it with a line that it complains about. The `-t` is against a TMOUT in the session. Behind a command's text stands
+// that of the next round: in a loop a command's `break` would end it.
+std::string make_round() {
+  return R"(\builtin read -r -t 999999999 -u 4 __cove || \builtin exit "${__cove_s-0}"; )"
+         R"(IFS= \builtin read -r -d "" -t 999999999 -u 7 __cove; )"
+         R"(IFS= \builtin read -r -d "" -t 999999999 -u 7 BASH_EXECUTION_STRING; )"
+         R"({ \builtin eval "$__cove"; \builtin eval "$BASH_EXECUTION_STRING"; )" +
+         capture_text("__cove_f=10", R"(\builtin printf e >&11 && \builtin read -r -t 0.1 -u 13 __cove_h)", ":") +
+         R"(; } 5>&- 6>&- 3<&- 4<&- 7<&-; )"
+         // Posix mode has moved these.
+         R"(case :$__cove_b: in *:inherit_errexit:*) ;; *) \builtin shopt -u inherit_errexit;; esac; )"
+         R"(case :$__cove_b: in *:expand_aliases:*) \builtin shopt -s expand_aliases;; esac; )"
+         R"(case ${__cove_h-}$BASHOPTS in "heard$__cove_b") ;; *) \builtin exit "$__cove_s";; esac; )"
+         R"(\builtin printf w >&6 || \builtin exit "$__cove_s"; )"
+         R"(IFS= \builtin read -r -d "" -t 999999999 -u 7 __cove; \builtin eval "$__cove")";
 }
+
+std::string make_program() { return std::string(kLoad) + make_round(); }
 
 // Whatever the login files or nobody has left: as a session begins.
 constexpr std::string_view kSettle =
@@ -66,7 +79,7 @@ std::string enter_text(std::string_view cwd) {
 }
 
 // The shell's own: read-only, computed, or about this one process.
-constexpr std::array<std::string_view, 42> kNotKept{"BASH",
+constexpr std::array<std::string_view, 43> kNotKept{"BASH",
                                                     "BASHOPTS",
                                                     "BASHPID",
                                                     "BASH_ALIASES",
@@ -106,6 +119,7 @@ constexpr std::array<std::string_view, 42> kNotKept{"BASH",
                                                     "__cove",
                                                     "__cove_b",
                                                     "__cove_f",
+                                                    "__cove_h",
                                                     "__cove_o",
                                                     "__cove_s"};
 
@@ -113,6 +127,12 @@ constexpr std::array<std::string_view, 42> kNotKept{"BASH",
 constexpr std::array<std::string_view, 9> kOptionsNotKept{"errexit", "nounset", "xtrace",     "noexec",    "verbose",
                                                           "onecmd",  "history", "privileged", "restricted"};
 constexpr std::array<std::string_view, 3> kOptionsOnByDefault{"braceexpand", "hashall", "interactive-comments"};
+
+// What is not kept and is not undone when a command is over.
+constexpr std::array<std::string_view, 6> kOptionsThatStay{"posix",  "history",    "noexec",
+                                                           "onecmd", "privileged", "restricted"};
+// What a round is written with and an alias could be named.
+constexpr std::array<std::string_view, 5> kOurWords{"{", "}", "case", "in", "esac"};
 
 template <class List>
 bool contains(const List& list, std::string_view word) {
@@ -235,7 +255,7 @@ class Bash : public Dialect {
   std::string blank_rest(const State& state, std::uint32_t seed) const override {
     std::string text = "RANDOM=" + std::to_string(seed) + " SECONDS=0\n";
     for (const std::string_view name : kBaseNames) text.append("\\builtin declare +x ").append(name).append("\n");
-    if (find_entry(state.variables, "LANG").empty()) text += "\\builtin unset -v LANG\n";
+    if (find_entry(state.variables, "LC_CTYPE").empty()) text += "\\builtin unset -v LC_CTYPE\n";
     text += state.variables;
     if (!state.from_login) return text + enter_text(state.cwd);
     // Login files find a shell as it starts, and set all of the rest once more.
@@ -263,19 +283,21 @@ class Bash : public Dialect {
   }
 
   std::string command(const CommandText& command) const override {
-    std::string text = "\\builtin unset -v __cove BASH_EXECUTION_STRING; ";
+    std::string text = "\\builtin unset -v __cove __cove_b __cove_f __cove_h __cove_o __cove_s";
     if (!command.again.empty()) {
-      text.append("__cove=${OLDPWD-}; \\builtin cd -- ").append(quote(command.again));
-      text.append(" 2>/dev/null; OLDPWD=$__cove; \\builtin unset -v __cove; ");
+      text.append("; __cove=${OLDPWD-}; \\builtin cd -- ").append(quote(command.again));
+      text.append(" 2>/dev/null; OLDPWD=$__cove; \\builtin unset -v __cove");
     }
     if (!command.cwd.empty()) {
-      text.append("\\builtin cd -- ").append(quote_path(command.cwd)).append(" || \\builtin exit 126; ");
+      text.append("; \\builtin cd -- ").append(quote_path(command.cwd)).append(" || \\builtin exit 126");
     }
     if (command.last_status != 0) {
-      text.append("__cove(){ \\builtin unset -f __cove; \\builtin return ");
-      text.append(std::to_string(command.last_status)).append("; }; __cove; ");
+      text.append("; __cove(){ \\builtin unset -f __cove; \\builtin return ");
+      text.append(std::to_string(command.last_status)).append("; }; __cove");
     }
-    return text.append(command.script);
+    for (const std::string_view part : {std::string_view(), command.script, std::string_view(round_)})
+      text.append(part).push_back('\0');
+    return text;
   }
 
   std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const override {
@@ -295,6 +317,16 @@ class Bash : public Dialect {
     return state;
   }
 
+  bool is_as_before(std::string_view capture) const override {
+    const auto parts = split_capture(capture);
+    if (!parts || parts->rest != as_before_) return false;
+    const auto on = split_words(parts->options);
+    return std::none_of(on.begin(), on.end(), [](std::string_view word) { return contains(kOptionsThatStay, word); }) &&
+           std::none_of(kOurWords.begin(), kOurWords.end(), [&](std::string_view word) {
+             return parts->aliases.find("alias " + std::string(word) + "=") != std::string_view::npos;
+           });
+  }
+
   std::optional<Ending> read_ending(std::string_view capture) const override {
     const auto status = take_part(capture), cwd = take_part(capture), exit_trap = take_part(capture);
     if (!exit_trap || *exit_trap != exit_trap_) return std::nullopt;
@@ -307,6 +339,7 @@ class Bash : public Dialect {
       "bash", "--noprofile", "--norc", "-c",
       std::string(kLoad) + R"(\builtin read -r -u 4 __cove || \builtin exit 0; )" + make_program()};
   const std::string exit_trap_ = "trap -- " + quote(trap_action()) + " EXIT\n";  // as `trap -p` shows it
+  const std::string round_ = make_round(), as_before_ = "0 1 bash \n" + exit_trap_;
   // To show a trap bash asks for the disposition of every signal, once: before the command, not after it.
   const std::string trap_ = "\\builtin " + exit_trap_ + "\\builtin trap -p EXIT\n";
   const std::string ready_ = "\\builtin shopt -s expand_aliases\n" + trap_;

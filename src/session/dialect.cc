@@ -47,8 +47,9 @@ std::optional<std::string_view> take_part(std::string_view& capture) {
 
 std::optional<CaptureParts> split_capture(std::string_view capture) {
   CaptureParts parts;
-  for (std::string_view* part : {&parts.status, &parts.cwd, &parts.exit_trap, &parts.options, &parts.more_options,
-                                 &parts.umask, &parts.variables, &parts.functions, &parts.attributes, &parts.aliases}) {
+  for (std::string_view* part :
+       {&parts.status, &parts.cwd, &parts.exit_trap, &parts.options, &parts.more_options, &parts.umask,
+        &parts.variables, &parts.functions, &parts.attributes, &parts.aliases, &parts.rest}) {
     const auto taken = take_part(capture);
     if (!taken) return std::nullopt;
     *part = *taken;

@@ -7,11 +7,16 @@
 //
 //   3 kStateFd    a memfd with Preload::text; the shell loads it first
 //   6 kReadyFd    a pipe: kLoaded when that is done (and the command has provably not begun), kEnded when the command
-//                 is over and the capture says how, kCaptured when its state is there too
+//                 is over and the capture says how; when its state is there too, kCaptured by a shell that ends and
+//                 kWaits by one that could run another command
 //   4 kGoFd       a pipe: the shell waits here; end of file instead of a line means that it is not needed. After kEnded
-//                 it waits a moment for the end of file, so that it is not in the way of those who tell the caller
+//                 it waits a moment for kHeard, so that it is not in the way of those who tell the caller
 //   7 kCommandFd  a memfd with the command's text, written before the go
-//   5 kCaptureFd  a memfd for the state afterwards, written by an EXIT trap, so also after `exit` or `set -e`
+//   5 kCaptureFd  a memfd for the state afterwards, written when the command is over or by an EXIT trap, so also after
+//                 `exit` or `set -e`
+//
+// A shell runs another command if that could not tell it from a fresh one: nothing is left in its process, nor in what
+// is no state (is_as_before). What it can tell by is its age: $$, $SECONDS and RANDOM go on.
 //
 // While the command runs all five are closed; the shell itself keeps what it still needs as saved, close-on-exec ones
 // (5 as 10, 6 as 11), so that nothing the command starts can see it. A user's function or alias of any name, xtrace,
@@ -34,8 +39,10 @@
 namespace cove::session {
 
 inline constexpr int kStateFd = 3, kGoFd = 4, kCaptureFd = 5, kReadyFd = 6, kCommandFd = 7;
+inline constexpr int kLastFd = kCommandFd;  // a shell that waits has no descriptor beyond it
 
-inline constexpr char kLoaded = 'r', kEnded = 'e', kCaptured = 'd';
+inline constexpr char kLoaded = 'r', kEnded = 'e', kCaptured = 'd', kWaits = 'w';
+inline constexpr std::string_view kHeard = "heard\n";  // what the shell is told when kEnded has arrived
 
 struct CommandText {
   std::string_view script;
@@ -56,7 +63,7 @@ inline constexpr std::array<std::string_view, 3> kBaseNames{"HOME", "SHELL", "PA
 
 // In the environment of a shell that is started before its session: to load a locale costs more than all the rest, and
 // most sessions have this one.
-inline constexpr std::string_view kUsualLocale = "LANG=C.UTF-8";
+inline constexpr std::string_view kUsualLocale = "LC_CTYPE=C.UTF-8";
 
 // How a command ended. Told before the state: nobody has to wait for that but the session's next command.
 struct Ending {
@@ -85,6 +92,8 @@ class Dialect {
   // What came out of kCaptureFd. nullopt: it is not whole, the session stays as it was. With `own_cwd` the command had
   // a directory of its own, so the session's stays.
   virtual std::optional<State> read_capture(std::string_view capture, const State& before, bool own_cwd) const = 0;
+  // Whether the shell that told this is as a fresh one with that state would be, as far as it can tell.
+  virtual bool is_as_before(std::string_view capture) const = 0;
   // Its beginning, at kEnded. nullopt: an EXIT trap of the command's own is still to come, so nothing is final.
   virtual std::optional<Ending> read_ending(std::string_view capture) const = 0;
 };
@@ -102,6 +111,7 @@ std::string quote_path(std::string_view path);
 struct CaptureParts {
   std::string_view status, cwd, exit_trap;  // the ending
   std::string_view options, more_options, umask, variables, functions, attributes, aliases;
+  std::string_view rest;  // what is no state, and would still be there for another command in the same shell
 };
 std::optional<std::string_view> take_part(std::string_view& capture);
 std::optional<CaptureParts> split_capture(std::string_view capture);

@@ -9,11 +9,12 @@ namespace {
 
 std::string capture(const std::string& variables,
                     const std::string& options = "braceexpand:hashall:interactive-comments",
-                    const std::string& more = "checkwinsize:expand_aliases") {
+                    const std::string& more = "checkwinsize:expand_aliases",
+                    const std::string& aliases = "alias a='b'\n", const std::string& rest = "") {
   std::string text;
   for (const std::string& part :
        {std::string("3"), std::string("/x y\n"), std::string("trap"), options, more, std::string("0027\n"), variables,
-        std::string("f () \n{ \n    echo\n}\n"), std::string("declare -f f\n"), std::string("alias a='b'\n")}) {
+        std::string("f () \n{ \n    echo\n}\n"), std::string("declare -f f\n"), aliases, rest}) {
     text.append(part).push_back('\0');
   }
   return text + "END";
@@ -66,7 +67,7 @@ TEST(BashDialect, ABlankShellIsToldOfASessionThatBegins) {
   const State state = bash_dialect().begin({"A=it's", "HOME=/h"}, "/w", false);
   EXPECT_EQ(bash_dialect().blank_rest(state, 7),
             "RANDOM=7 SECONDS=0\n\\builtin declare +x HOME\n\\builtin declare +x SHELL\n\\builtin declare +x PATH\n"
-            "\\builtin unset -v LANG\ndeclare -x A='it'\\''s'\ndeclare -x HOME='/h'\n"
+            "\\builtin unset -v LC_CTYPE\ndeclare -x A='it'\\''s'\ndeclare -x HOME='/h'\n"
             "[[ $PWD == '/w' ]] || { \\builtin cd -P -- '/w'; \\builtin unset -v OLDPWD; }\n");
   const State login = bash_dialect().begin({"LANG=C"}, "/w", true);
   EXPECT_TRUE(bash_dialect().blank_rest(login, 7).ends_with(
@@ -102,6 +103,25 @@ TEST(BashDialect, AliasesComeBehindFunctionsSoThatBodiesStayAsTheyAre) {
   const State* state = &*captured;
   EXPECT_LT(state->text.find("f () "), state->text.find("alias a='b'"));
   EXPECT_LT(state->text.find("alias a='b'"), state->text.find("shopt -s expand_aliases"));
+}
+
+TEST(BashDialect, AShellRunsAnotherCommandOnlyIfTheLastOneLeftNoTrace) {
+  // What the shell tells if nothing is there but our own EXIT trap.
+  const std::string trap = bash_dialect().begin({}, "/", false).text;
+  const std::size_t at = trap.find("trap -- '");
+  const std::string rest = "0 1 bash \n" + trap.substr(at, trap.rfind("\\builtin trap -p EXIT") - at);
+  const auto as_before = [&](const std::string& options, const std::string& aliases, const std::string& told) {
+    return bash_dialect().is_as_before(capture("", options, "checkwinsize", aliases, told));
+  };
+  const std::string usual = "braceexpand:hashall:interactive-comments";
+  EXPECT_TRUE(as_before(usual, "", rest));
+  EXPECT_TRUE(as_before(usual + ":errexit:pipefail", "alias ls='ls -l'\n", rest));
+  EXPECT_FALSE(as_before(usual + ":posix", "", rest));
+  EXPECT_FALSE(as_before(usual, "alias case='x'\n", rest));
+  EXPECT_FALSE(as_before(usual, "", "1 1 bash \n" + rest.substr(10)));
+  EXPECT_FALSE(as_before(usual, "", rest + "trap -- 'x' SIGINT\n"));
+  EXPECT_FALSE(as_before(usual, "", ""));
+  EXPECT_FALSE(posix_dialect().is_as_before(capture("")));
 }
 
 TEST(WithoutNames, LeavesOutExactlyThose) {

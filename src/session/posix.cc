@@ -15,7 +15,7 @@ constexpr std::string_view kCapture =
     R"(__cove_f=/dev/fd/5; [ -e /dev/fd/5 ] || __cove_f=/dev/fd/10; )"
     R"({ printf '%s\0' "$__cove_s"; pwd -P || printf '%s\n' "$PWD"; printf '\0\0%s\0\0' "$__cove_o"; umask; )"
     R"(printf '\0'; set; printf '\0%s\0' "$PWD"; export -p; printf '\0'; alias; )"
-    R"(printf '\0END'; } >>"$__cove_f";; esac; } >/dev/null 2>&1)";
+    R"(printf '\0\0END'; } >>"$__cove_f";; esac; } >/dev/null 2>&1)";
 
 std::string make_program() {
   return std::string(R"({ . /dev/fd/3; } </dev/null >/dev/null 2>&1; printf r >&6; read -r __cove <&4 || exit 0; )"
@@ -106,6 +106,7 @@ class Posix : public Dialect {
     return state;
   }
 
+  bool is_as_before(std::string_view) const override { return false; }
   // Never told apart from the state: these shells end fast, and their process is waited for.
   std::optional<Ending> read_ending(std::string_view) const override { return std::nullopt; }
 

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "client/nursery.h"
 #include "record/record.h"
 #include "terminal/make_sandbox.h"
 
@@ -233,6 +234,8 @@ void Tasks::cleanup_all() {
       }
     });
   }
+  workers.clear();
+  Nursery::of_this_process().close();
 }
 
 // A lock that another thread held when the process was copied is never let go of: what it guards is not touched.

@@ -73,6 +73,11 @@ bool has_own_kernel() {
 
 }  // namespace
 
+std::uint64_t big_bytes() {
+  const char* wanted = std::getenv("COVE_TEST_BIG_BYTES");
+  return wanted != nullptr ? std::stoull(wanted) : COVE_TEST_DEFAULT_BIG_BYTES;
+}
+
 std::string why_not_seen_by_host() {
   static const std::string why = []() -> std::string {
     if (!has_own_kernel()) return "";

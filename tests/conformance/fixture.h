@@ -50,6 +50,9 @@ std::string why_orphans_are_lost();    // the kernel inside has no subreapers: a
 std::string why_processes_are_slow();  // the kernel inside takes longer to start a program than a command may take
 std::string why_no_ls();               // the kernel inside refuses what today's coreutils ask of it
 
+// How much the largest output of a command is; less where bytes are slow.
+std::uint64_t big_bytes();
+
 // The shell's word for a string.
 std::string quoted(const std::string& text);
 // Wall-clock limits of the contract, stretched under sanitizers.

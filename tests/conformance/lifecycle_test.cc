@@ -192,7 +192,8 @@ TEST_F(Contract, Case103_ALimitOfProcessesHoldsIsToldAndLeavesControl) {
   EXPECT_TRUE(eventually(refused, limit(20s))) << said;
   if (why_not_seen_by_host().empty()) {
     EXPECT_LE(processes_of(spec.name).size(), 100U);
-    EXPECT_GE(processes_of(spec.name).size(), 50U);  // some come and go
+    // One that is just being executed has no environment to be known by.
+    EXPECT_TRUE(eventually([&] { return processes_of(spec.name).size() >= 50; }, limit(10s)));
   }
   // What is asked now is answered, or refused with the reason; it does not hang.
   const auto commands = sandbox->commands(soon());
@@ -294,8 +295,7 @@ TEST_F(Contract, Case105_ARemovalDuringCreationEndsInOneStateOrTheOther) {
     });
     const auto made = Sandbox::create(spec, soon());
     remover.join();
-    const bool known = removed || removed.error().code == Errc::not_found || removed.error().code == Errc::disconnected;
-    EXPECT_TRUE(known) << removed.error().text();
+    EXPECT_TRUE(removed || removed.error().code == Errc::not_found) << removed.error().text();
     EXPECT_TRUE(made || made.error().code == Errc::disconnected || made.error().code == Errc::not_found)
         << made.error().text();
     const auto rest = Sandbox::remove(spec.name, soon());

@@ -10,11 +10,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::uint64_t big_bytes() {
-  const char* wanted = std::getenv("COVE_TEST_BIG_BYTES");
-  return wanted != nullptr ? std::stoull(wanted) : COVE_TEST_DEFAULT_BIG_BYTES;
-}
-
 Ran attach(Sandbox& sandbox, const std::string& id, std::uint64_t from) {
   Ran ran;
   const auto keep = [&](Stream, std::string_view bytes) { ran.output += bytes; };
@@ -70,7 +65,7 @@ TEST_F(Contract, Case058_GigabytesOfOutputKeepMemoryFlatAndTheExitCodeRight) {
   ASSERT_FALSE(pids.empty());
   const auto memory = [&] {
     std::uint64_t bytes = 0;
-    for (const pid_t pid : pids) bytes += testing_helpers::held_by(pid).pss_bytes;
+    for (const pid_t pid : pids) bytes += testing_helpers::held_by(pid).memory_bytes;
     return bytes;
   };
   const std::uint64_t before = memory(), wanted = big_bytes();

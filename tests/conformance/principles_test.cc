@@ -1,5 +1,6 @@
 // The nine principles, where they promise more than their cases.
 
+#include <atomic>
 #include <filesystem>
 #include <thread>
 
@@ -48,6 +49,54 @@ TEST_F(Principle, P1_WhatWouldLockAPersonOutHarmsNothing) {
     EXPECT_RAN(run(sandbox(), {.script = "KEPT=1", .session = session}), 0, "");
     run(sandbox(), {.script = script, .session = session});
     EXPECT_RAN(run(sandbox(), {.script = "echo hi $KEPT", .session = session}), 0, "hi 1\n");
+  }
+}
+
+// A shell that has run a command may run the next one, if that cannot tell.
+TEST_F(Principle, P1_WhatIsNoStateDoesNotReachTheNextCommand) {
+  const std::vector<std::array<std::string, 3>> cases{
+      {"set -- a b", "echo $#", "0"},
+      {"BASH_ARGV0=other", "echo $0", "bash"},
+      {"exec 9>/dev/null 12</dev/null", "sh -c 'for f in /proc/$$/fd/*; do [ -e $f ] && printf %s ${f##*/}; done; :'",
+       "012"},
+      {"exec 2>/dev/null", "echo seen >&2", "seen"},
+      {"exec </etc/passwd", "readlink /proc/self/fd/0", "/dev/null"},
+      {"ulimit -S -n 100", "[ $(ulimit -n) != 100 ]", ""},
+      {"ulimit -c 0; ulimit -t 9", "ulimit -t", "unlimited"},
+      {"trap 'echo TRAP' INT EXIT", "trap -p INT", ""},
+      {"trap '' PIPE", "trap -p PIPE", ""},
+      {"pushd / >/dev/null; cd - >/dev/null; cd - >/dev/null; cd -- ~-", "dirs -v | wc -l", "1"},
+      {"sleep 60 & sleep 61 &", "jobs; wait; echo [$!]", "[]"},
+      {"(exit 3) & wait", "jobs; echo [$!]", "[]"},
+      {"enable -n read eval", "read x </dev/null; eval echo ok", "ok"},
+      {"hash -p /nonexistent/cat cat", "cat /dev/null && echo found", "found"},
+      {"readonly BASH_EXECUTION_STRING; echo -n", "echo once", "once"},
+      {"declare -i __cove; declare -i BASH_EXECUTION_STRING", "echo 1+1", "1+1"},
+      {"alias case=false in=false esac=false {=false", "echo ok", "ok"},
+      {"set -o history; RANDOM=1", "[ -o history ] || echo off", "off"},
+      {"set -e", "false; echo on", "on"},
+      {"break; continue; return 2>/dev/null", "echo on", "on"},
+      {"IFS=x", "echo ax", "ax"},
+      {"nosuch() { return 4; }; nosuch", "echo $?", "4"}};
+  for (const auto& [script, next, expected] : cases) {
+    SCOPED_TRACE(script);
+    const std::string session = "p1n-" + script;
+    EXPECT_EQ(run(sandbox(), {.script = "KEPT=1", .session = session}).code(), 0);
+    run(sandbox(), {.script = script, .session = session});
+    for (int i = 0; i < 2; ++i) {
+      const Ran ran = run(sandbox(), {.script = (i == 0 ? next : "echo $KEPT"), .session = session});
+      const std::string last = ran.output.substr(0, ran.output.find_last_not_of('\n') + 1);
+      EXPECT_EQ(last.substr(last.rfind('\n') + 1), i == 0 ? expected : "1") << printable(ran);
+    }
+  }
+}
+
+TEST_F(Principle, P2_BashComplainsAboutTheCommandsOwnLinesOnly) {
+  for (int i = 0; i < 3; ++i) {
+    const Ran ran = sh("if then");
+    EXPECT_EQ(ran.code(), 2);
+    EXPECT_EQ(ran.output.find("builtin"), std::string::npos) << printable(ran);
+    EXPECT_RAN(sh("echo $LINENO\necho $LINENO; exit 3"), 3, "1\n2\n");
   }
 }
 
@@ -115,12 +164,11 @@ TEST_F(Principle, P2_StateIsNotForgedByWritingToEveryDescriptor) {
 }
 
 TEST_F(Principle, P3_ScriptsOfAnyLengthAndContentArriveExactly) {
-  std::string bytes;
-  for (int i = 0; i < 6 << 20; ++i) bytes += static_cast<char>(i * 7 % 255 + 1);
-  const std::string kept = bytes.substr(0, bytes.size());
-  const Ran ran = sh("printf %s " + quoted(kept));
+  std::string bytes(std::min<std::uint64_t>(6 << 20, big_bytes() / 50), ' ');
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<char>(i * 7 % 255 + 1);
+  const Ran ran = sh("printf %s " + conformance::quoted(bytes));
   EXPECT_TRUE(ran.exited(0)) << ran.code();
-  EXPECT_TRUE(ran.output == kept) << ran.output.size() << " bytes of " << kept.size();
+  EXPECT_TRUE(ran.output == bytes) << ran.output.size() << " bytes of " << bytes.size();
   EXPECT_RAN(sh("echo a # no newline at the end"), 0, "a\n");
   EXPECT_RAN(sh("echo a\r"), 0, "a\r\n");
   EXPECT_RAN(sh("\n\n  echo a  \n\n"), 0, "a\n");
@@ -141,6 +189,24 @@ TEST_F(Principle, P5_BackgroundJobsOfEarlierCommandsOutliveATimeout) {
   EXPECT_TRUE(alive_inside(early));
   EXPECT_RAN(sh("kill " + early), 0, "");
   EXPECT_TRUE(dies_inside(early));
+}
+
+// A shell's parent is what its command is ended by. What is left of such a command is looked for while another one
+// starts process after process.
+TEST_F(Principle, P5_ACommandThatKillsItsReaperEndsNothingElse) {
+  std::atomic<bool> over = false;
+  std::thread killer([&] {
+    while (!over) (void)run(sandbox(), {.script = "sleep 99 & kill -9 $PPID; sleep 99", .session = "killer"});
+  });
+  const Ran ran = sh("for i in $(seq 200); do /bin/true || echo killed; done");
+  over = true;
+  killer.join();
+  EXPECT_RAN(ran, 0, "");
+}
+
+TEST_F(Principle, P5_SignalsToItsReaperEndNothing) {
+  EXPECT_RAN(sh("for s in USR1 USR2 TERM INT HUP CHLD; do kill -$s $PPID; done; sleep 0.1; echo on"), 0, "on\n");
+  EXPECT_RAN(sh("echo still"), 0, "still\n");
 }
 
 TEST_F(Principle, P6_TheSameIdNeverRunsTwice) {
@@ -194,7 +260,7 @@ TEST_F(Principle, P8_SecretsOfTheHostStayOutUnlessNamed) {
   EXPECT_EQ(plain.out.find(secret), std::string::npos) << "a secret of the host is visible inside";
   const std::string look =
       "for f in /proc/[0-9]*/cmdline; do while IFS= read -r -d '' word; do "
-      "case $word in *$OPENAI_API_KEY*) echo $f;; esac; done <$f; done 2>/dev/null";
+      "case $word in *$OPENAI_API_KEY*) echo $f;; esac; done <$f; done 2>/dev/null; true";  // some end meanwhile
   const auto named = testing_helpers::run_cove({"run", "--backend", testing_helpers::backend_name(), "--forward-env",
                                                 "OPENAI_API_KEY", "--", "printenv OPENAI_API_KEY; " + look},
                                                host);

@@ -1,5 +1,6 @@
 // B: state between calls, cases 16-31.
 
+#include <set>
 #include <thread>
 
 #include "conformance/fixture.h"
@@ -27,6 +28,13 @@ TEST_F(Contract, Case016_OptionsAreThoseOfAPlainBash) {
   for (int i = 0; i < 2; ++i) {
     EXPECT_RAN(sh("[[ $BASHOPTS == $(bash --norc -O expand_aliases -c 'echo $BASHOPTS') ]] || echo $BASHOPTS"), 0, "");
   }
+}
+
+// Whose shell was left as it was has the next command in the same one: that is what makes it fast.
+TEST_F(Contract, Case016_CommandsThatLeaveNothingBehindShareAShell) {
+  std::set<std::string> shells;
+  for (int i = 0; i < 20; ++i) shells.insert(sh("echo $$; X=" + std::to_string(i)).output);
+  EXPECT_LE(shells.size(), 16U);
 }
 
 TEST_F(Contract, Case017_UnsetStays) {

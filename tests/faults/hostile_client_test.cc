@@ -132,19 +132,19 @@ TEST_F(HostileClient, StdinBeyondItsCreditIsNotKeptInMemory) {
   send_all(socket.get(), hello() + message(ClientType::run, run));
   ByteQueue frame;
   proto::append_message(frame, static_cast<std::uint8_t>(ClientType::stdin_data), 0, std::string(200'000, 'x'));
-  const std::uint64_t before = testing_helpers::held_by(keeper_).pss_bytes;
+  const std::uint64_t before = testing_helpers::held_by(keeper_).memory_bytes;
   const Deadline end = Deadline::after(500ms);
   while (!end.passed()) send_all(socket.get(), frame.view());
-  EXPECT_LT(testing_helpers::held_by(keeper_).pss_bytes, before + (std::uint64_t{16} << 20));
+  EXPECT_LT(testing_helpers::held_by(keeper_).memory_bytes, before + (std::uint64_t{16} << 20));
 }
 
 TEST_F(HostileClient, AClientThatNeverReadsDoesNotFillTheKeepersMemory) {
   const UniqueFd socket = connect();
   proto::Run run{.id = "loud", .start = {.script = "head -c 300000000 /dev/zero"}};
   send_all(socket.get(), hello() + message(ClientType::run, run));
-  const std::uint64_t before = testing_helpers::held_by(keeper_).pss_bytes;
+  const std::uint64_t before = testing_helpers::held_by(keeper_).memory_bytes;
   for (int i = 0; i < 50; ++i) ASSERT_TRUE(sandbox_->sh("true", within(20s)));
-  EXPECT_LT(testing_helpers::held_by(keeper_).pss_bytes, before + (std::uint64_t{96} << 20));
+  EXPECT_LT(testing_helpers::held_by(keeper_).memory_bytes, before + (std::uint64_t{96} << 20));
 }
 
 TEST_F(HostileClient, ManyConnectionsComeAndGoWithoutALeak) {

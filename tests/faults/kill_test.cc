@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <random>
 #include <thread>
 
@@ -70,6 +71,18 @@ TEST_F(Faults, AKilledKeeperIsNoticedToldAndLeavesNothing) {
   EXPECT_EQ(truth.outcome.ending, Ending::lost);
   EXPECT_FALSE(ask(sandbox.name(), "never").started);
   expect_nothing_left(sandbox.name(), {keeper, guest});
+}
+
+TEST_F(Faults, AKeeperWhoseHomeIsRemovedEndsAndDoesNotMakeItAgain) {
+  SandboxSpec spec = lasting_spec();
+  spec.idle_timeout_ms = 500;
+  const Sandbox sandbox = create(spec);
+  const pid_t keeper = keeper_of(sandbox.name()), guest = guest_of(sandbox.name());
+  ASSERT_GT(keeper, 0);
+  std::filesystem::remove_all(home().path());
+  EXPECT_TRUE(
+      eventually([&] { return !testing_helpers::alive(keeper) && !testing_helpers::alive(guest); }, limit(10s)));
+  EXPECT_FALSE(std::filesystem::exists(home().path()));
 }
 
 TEST_F(Faults, AKilledClientTakesItsCommandAlongOnlyIfItSaidSo) {

@@ -15,6 +15,7 @@
 #include <sstream>
 #include <thread>
 
+#include "client/nursery.h"
 #include "faults/fixture.h"
 #include "helpers/program.h"
 #include "os/limits.h"
@@ -108,11 +109,13 @@ class NativeKills : public ::testing::Test {
     const unsigned seed = given != nullptr ? static_cast<unsigned>(std::stoul(given)) : std::random_device{}();
     std::printf("seed %u, %d kills, memory limited by '%s'\n", seed, rounds, os::probe_limits().memory.c_str());
     measure();
+    Nursery::of_this_process().close();  // the keepers in it are nobody's victims
     std::mt19937 random(seed);
     while (!why_not_ && total() < rounds) kill_once(random);
     std::printf("killed: %d keepers, %d owners, %d guests; a whole life takes %.1f ms\n", killed_[Victim::keeper],
                 killed_[Victim::owner], killed_[Victim::guest], life_.count() * 1e3);
     if (!why_not_) look_and_start_again();
+    Nursery::of_this_process().close();
   }
   void SetUp() override {
     if (why_not_) GTEST_SKIP() << *why_not_;

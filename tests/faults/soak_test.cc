@@ -38,7 +38,7 @@ class Soak : public Faults {
       };
       EXPECT_TRUE(eventually(settled, limit(30s)))  // an idle shell is let go after ten
           << held_by(pids_[i]).descriptors << " descriptors, were " << before_[i].descriptors;
-      EXPECT_LE(held_by(pids_[i]).pss_bytes, before_[i].pss_bytes + memory) << "was " << before_[i].pss_bytes;
+      EXPECT_LE(held_by(pids_[i]).memory_bytes, before_[i].memory_bytes + memory) << "was " << before_[i].memory_bytes;
     }
     const auto few = [&] { return testing_helpers::descendants_of(pids_[1]).size() <= shells_ + 1; };
     EXPECT_TRUE(eventually(few, limit(30s))) << testing_helpers::describe(testing_helpers::descendants_of(pids_[1]));

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "client/nursery.h"
 #include "process.h"
 
 namespace cove::testing_helpers {
@@ -51,6 +52,7 @@ std::string Home::make_directory(const std::string& name) const {
 }
 
 std::string Home::leftovers() const {
+  Nursery::of_this_process().close();
   auto pids = processes_with_env("COVE_HOME=" + path_);
   std::erase(pids, getpid());
   const auto inside = processes_with_env(mark_);
@@ -123,7 +125,7 @@ SandboxSpec make_spec() {
   spec.backend = backend_name();
   spec.owned = true;
   const std::string mark = home().mark();
-  spec.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}, {"LANG", "C.UTF-8"}, {"TERM", "dumb"}};
+  spec.env = {{"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}, {"LC_CTYPE", "C.UTF-8"}, {"TERM", "dumb"}};
   set_env(spec, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
   // The whole of this machine would take longer to copy than all tests.
   if (spec.backend == "microvm") spec.image = env_or("COVE_TEST_ROOT", "");

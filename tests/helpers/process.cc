@@ -124,6 +124,7 @@ Held held_by(pid_t pid) {
   std::istringstream rollup(slurp(proc(pid, "smaps_rollup")));
   for (std::string word; rollup >> word;) {
     if (word == "Pss:" && rollup >> held.pss_bytes) held.pss_bytes *= 1024;
+    if (word == "Anonymous:" && rollup >> held.memory_bytes) held.memory_bytes *= 1024;
   }
   return held;
 }

@@ -32,6 +32,7 @@ std::vector<pid_t> processes_with_argument(const std::string& text);
 struct Held {
   std::size_t descriptors = 0, threads = 0;
   std::uint64_t pss_bytes = 0;
+  std::uint64_t memory_bytes = 0;  // not of files: its share of these grows when others of its program end
 };
 Held held_by(pid_t pid);
 

@@ -112,13 +112,13 @@ TEST(Microvm, MachinesFromOneMemoryShareNeitherRandomNumbersNorNames) {
 TEST(Microvm, AShellThatWasThereBeforeItsSessionKnowsAllOfIt) {
   shared();
   SandboxSpec spec = small();
-  std::erase_if(spec.env, [](const auto& entry) { return entry.first == "LANG"; });
+  std::erase_if(spec.env, [](const auto& entry) { return entry.first == "LC_CTYPE"; });
   set_env(spec, "A", "it's \"q\" $x\n\\two");
   spec.cwd = "/var";
   Sandbox one = create(spec);
-  EXPECT_EQ(sh(one, "echo \"$A\"; pwd; echo ${OLDPWD-none} ${LANG-none} $SHLVL $((SECONDS < 60))"),
+  EXPECT_EQ(sh(one, "echo \"$A\"; pwd; echo ${OLDPWD-none} ${LC_CTYPE-none} $SHLVL $((SECONDS < 60))"),
             "it's \"q\" $x\n\\two\n/var\nnone none 1 1\n");
-  EXPECT_EQ(sh(one, "env | grep -cE '^(LANG|__cove)'; exit 0"), "0\n");
+  EXPECT_EQ(sh(one, "env | grep -cE '^(LC_CTYPE|__cove)'; exit 0"), "0\n");
 }
 
 TEST(Microvm, TheTimeIsRightAfterMemoryWasRestored) {

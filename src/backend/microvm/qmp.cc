@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "base/json_text.h"
+#include "os/pass_fd.h"
 
 namespace cove::microvm {
 namespace {
@@ -17,26 +17,11 @@ using Json = nlohmann::json;
 constexpr std::size_t kLongest = std::size_t{1} << 20;
 
 Result<void> send_all(int socket, std::string_view bytes, int fd) {
-  bool first = true;
   while (!bytes.empty()) {
-    iovec piece{const_cast<char*>(bytes.data()), bytes.size()};
-    msghdr message{};
-    message.msg_iov = &piece;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    if (first && fd >= 0) {
-      message.msg_control = control.data();
-      message.msg_controllen = control.size();
-      cmsghdr* header = CMSG_FIRSTHDR(&message);
-      header->cmsg_level = SOL_SOCKET;
-      header->cmsg_type = SCM_RIGHTS;
-      header->cmsg_len = CMSG_LEN(sizeof(int));
-      std::memcpy(CMSG_DATA(header), &fd, sizeof(int));
-    }
-    const ssize_t n = sendmsg(socket, &message, MSG_NOSIGNAL);
+    const ssize_t n = os::send_with_fd(socket, bytes, fd);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) return fail(Errc::disconnected, "QEMU takes no orders any more");
-    first = false;
+    fd = -1;
     bytes.remove_prefix(static_cast<std::size_t>(n));
   }
   return {};

@@ -43,6 +43,17 @@ bool arrange_descriptors(const Plan& plan, Scene& scene) {
   return true;
 }
 
+bool await_name(const Plan& plan, Scene&) {
+  if (!plan.is_guess) return true;
+  char byte = kReady;
+  if (send(plan.sync, &byte, 1, MSG_NOSIGNAL) != 1) return false;
+  ssize_t n = 0;
+  do n = recv(plan.sync, &byte, 1, 0);
+  while (n < 0 && errno == EINTR);
+  if (n == 0) errno = ECONNRESET;
+  return n == 1;
+}
+
 bool run_guest(const Plan&, Scene& scene) {
   static char name[] = "cove-guest";
   static char* const argv[] = {name, nullptr};
@@ -56,11 +67,11 @@ bool run_guest(const Plan&, Scene& scene) {
 constexpr const char* kNoRemedy = "";
 constexpr const char* kAboutSys =
     "the kernel shows /sys only where nothing of this machine's own /sys is hidden, as it is in a container";
-constexpr std::array<Step, 25> kSteps{{
+constexpr std::array<Step, 26> kSteps{{
     {"begin its network", begin_network, kNoRemedy},
+    {"wait for the keeper", await_keeper, kNoRemedy},
     {"open the layers of its root", open_layers, "the image, cove-guest and COVE_HOME must be readable by this user"},
     {"open its volumes", open_volumes, "a volume's path must be there, be a directory or file and hold no symlinks"},
-    {"wait for the keeper", await_keeper, kNoRemedy},
     {"become root inside", become_root, kNoRemedy},
     {"tie its life to the keeper's", die_with_keeper, kNoRemedy},
     {"detach its mounts", detach_mounts, kNoRemedy},
@@ -70,20 +81,40 @@ constexpr std::array<Step, 25> kSteps{{
      "COVE_HOME must be on a file system that an overlay can write to (ext4, xfs, btrfs or tmpfs)"},
     {"mount /proc", mount_proc, "in a container without privileges the host's /proc is masked: use --backend landlock"},
     {"make /dev", mount_dev, kNoRemedy},
+    {"mask /proc", mask_proc, kNoRemedy},
     {"mount the layers of its root", place_layers, kNoRemedy},
     {"mount its volumes", mount_volumes, "every volume needs a path inside that is free of symlinks"},
     {"write /etc/resolv.conf", write_resolver, kNoRemedy},
     {"bring the guest in", bring_guest, "cove-guest must be executable by everybody"},
-    {"mask /proc", mask_proc, kNoRemedy},
     {"enter its network", enter_network, kNoRemedy},
     {"mount /sys", mount_sys, kAboutSys},
     {"mask /sys", mask_sys, kNoRemedy},
     {"enter its root", enter_root, kNoRemedy},
+    {"wait to be asked for", await_name, kNoRemedy},
     {"name its host", name_host, kNoRemedy},
     {"arrange its descriptors", arrange_descriptors, kNoRemedy},
     {"raise its walls", raise_walls, kNoRemedy},
     {"run the guest", run_guest, "cove-guest must be a static program for this machine"},
 }};
+constexpr std::size_t kWithoutPlan = 2, kByGuess = 22;
+static_assert(kSteps[kWithoutPlan - 1].act == await_keeper && kSteps[kByGuess - 1].act == await_name);
+
+void begin(Scene& scene, int sync) {
+  scene.sync = sync;
+  os::reset_signals();
+}
+
+// False after a failure that was told.
+bool walk(const Plan& plan, Scene& scene, std::span<const Step> steps, std::size_t from) {
+  scene.plan = &plan;
+  for (std::size_t i = from; i < steps.size(); ++i) {
+    if (steps[i].act(plan, scene)) continue;
+    const StepFailure failure{static_cast<int>(i), errno, scene.at};
+    [[maybe_unused]] const auto n = write(scene.sync, &failure, sizeof(failure));
+    return false;
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -113,9 +144,12 @@ bool await_keeper(const Plan& plan, Scene& scene) {
   return true;
 }
 
+// The kernel forbids looks at a memory whose owner has changed, but this may be the keeper's as well.
 bool become_root(const Plan& plan, Scene&) {
   if (plan.drop_groups && syscall(SYS_setgroups, 0, nullptr) < 0) return false;
-  return syscall(SYS_setresgid, 0, 0, 0) == 0 && syscall(SYS_setresuid, 0, 0, 0) == 0;
+  const int dumpable = prctl(PR_GET_DUMPABLE);
+  return syscall(SYS_setresgid, 0, 0, 0) == 0 && syscall(SYS_setresuid, 0, 0, 0) == 0 &&
+         (dumpable != 1 || prctl(PR_SET_DUMPABLE, 1) == 0);
 }
 
 // After the change of user, which clears it. A keeper that died before this closed the channel, and the guest sees
@@ -154,19 +188,18 @@ Result<void> let_go(int sync, const Plan& plan, pid_t child) {
   return {};
 }
 
-void enter(const Plan& plan) { walk(plan, kSteps); }
+void enter(Entry& entry) {
+  begin(entry.scene, entry.waiting.sync);
+  const std::span steps(kSteps);
+  if (walk(entry.waiting, entry.scene, steps.first(kWithoutPlan), 0) &&
+      walk(entry.plan, entry.scene, steps.first(kByGuess), kWithoutPlan))
+    walk(entry.final, entry.scene, steps, kByGuess);
+}
 
 void walk(const Plan& plan, std::span<const Step> steps) {
   Scene scene;
-  scene.sync = plan.sync;
-  scene.plan = &plan;
-  os::reset_signals();
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    if (steps[i].act(plan, scene)) continue;
-    const StepFailure failure{static_cast<int>(i), errno, scene.at};
-    [[maybe_unused]] const auto n = write(scene.sync, &failure, sizeof(failure));
-    return;
-  }
+  begin(scene, plan.sync);
+  walk(plan, scene, steps, 0);
 }
 
 Error explain(const StepFailure& failure, const Plan& plan) {

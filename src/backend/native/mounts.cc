@@ -402,7 +402,7 @@ bool mask_sys(const Plan& plan, Scene&) {
   return true;
 }
 
-// Before the network is waited for: this takes about as long as that.
+// Before the layers are waited for: this takes about as long as that.
 bool mask_proc(const Plan&, Scene&) {
   for (const char* hidden : {"proc/kcore", "proc/keys", "proc/timer_list", "proc/sched_debug", "proc/latency_stats",
                              "proc/kpagecount", "proc/kpageflags", "proc/kmsg"}) {

@@ -19,7 +19,7 @@
 #include "backend/guest_path.h"
 #include "backend/host_process.h"
 #include "backend/native/disk_image.h"
-#include "backend/native/enter.h"
+#include "backend/native/first_process.h"
 #include "backend/native/layers.h"
 #include "backend/native/network.h"
 #include "backend/native/relayer.h"
@@ -38,44 +38,26 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::uint64_t kNamespaces =
-    CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS | CLONE_NEWCGROUP;
-
-struct SocketPair {
-  UniqueFd ours, theirs;
-};
-
-Result<SocketPair> make_pair(const char* what) {
-  int ends[2];
-  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) < 0) return fail_errno(what);
-  return SocketPair{UniqueFd(ends[0]), UniqueFd(ends[1])};
-}
-
 // A limited disk that outlives a stop is a file beside the rest of what is kept of the sandbox.
 bool has_disk(const SandboxSpec& spec) { return spec.disk_bytes > 0 && spec.persistent; }
 std::string disk_path(const SandboxSpec& spec) { return spec.directory + "/disk"; }
 
 class NativePlace final : public Place {
  public:
-  NativePlace(HostProcess guest, os::LimitGroup limits, std::optional<Network> network, UniqueFd sync, Plan plan,
-              SandboxSpec spec, const os::Users& users)
-      : guest_(std::move(guest)),
+  NativePlace(FirstProcess first, os::LimitGroup limits, std::optional<Network> network, Plan plan, SandboxSpec spec,
+              const os::Users& users)
+      : first_(std::move(first)),
+        guest_(first_.take_child(), first_.take_channel(), "native"),
         limits_(std::move(limits)),
         network_(std::move(network)),
-        sync_(std::move(sync)),
         plan_(std::move(plan)),
         spec_(std::move(spec)),
         users_(users) {}
   ~NativePlace() override { [[maybe_unused]] const auto ended = end(Deadline::after(1s)); }
 
   Result<Channel> connect(Deadline deadline) override { return guest_.connect(deadline); }
-  // The socket that the first process wrote its failure to.
-  Result<void> started() override {
-    StepFailure failure{};
-    const ssize_t n = recv(sync_.get(), &failure, sizeof(failure), MSG_DONTWAIT);
-    if (n != sizeof(failure)) return {};
-    return fail(explain(failure, plan_));
-  }
+  Result<void> started() override { return first_.failure(); }
+  void has_answered() override { first_.has_arrived(); }
   void settle(SandboxSpec& spec) const override {
     if (spec.cwd.empty()) spec.cwd = "/workspace";
   }
@@ -149,15 +131,21 @@ class NativePlace final : public Place {
     return has_disk(spec_) ? await_free(disk_path(spec_), Deadline::after(10s)) : Result<void>{};
   }
 
+  FirstProcess first_;
   HostProcess guest_;
   os::LimitGroup limits_;
   std::optional<Network> network_;
-  UniqueFd sync_;
   Plan plan_;
   SandboxSpec spec_;
   os::Users users_;
   std::optional<os::Frozen> paused_;
 };
+
+// Whether anything was mounted or unmounted since it was opened.
+bool is_outdated(const UniqueFd& mounts) {
+  pollfd changed{mounts.get(), POLLPRI, 0};
+  return !mounts || poll(&changed, 1, 0) != 0;
+}
 
 bool wants_full(const SandboxSpec& spec) { return spec.net == "full" || spec.net == "full,private"; }
 
@@ -245,13 +233,6 @@ Result<os::LimitGroup> make_limits(const SandboxSpec& spec, Plan& plan) {
   return os::LimitGroup::make(os::group_name(home_of(spec), spec.name), limits);
 }
 
-Failure refused_namespaces(const Error& error) {
-  std::string why = "make new namespaces: " + error.message;
-  if (access("/proc/sys/kernel/apparmor_restrict_unprivileged_userns", F_OK) == 0)
-    why += "; AppArmor may refuse them: sysctl kernel.apparmor_restrict_unprivileged_userns=0, or run as root";
-  return fail(Errc::unsupported, why + "; what remains without them is --backend landlock");
-}
-
 // What is refused where it is refused, as cheaply as it can be found out: a new user namespace, and rights in it.
 Result<void> try_namespaces() {
   auto cloned = os::clone_process(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID);
@@ -259,7 +240,7 @@ Result<void> try_namespaces() {
   if (cloned->pid == 0) _exit(mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 ? 0 : errno);
   os::Child child = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
   COVE_TRY(const os::ExitStatus status, child.wait(Deadline::after(2s)));
-  if (status.code != 0) return refused_namespaces(errno_error(status.code, "mount in them"));
+  if (status.code != 0) return refused_namespaces(errno_error(status.code, "make new namespaces: mount in them"));
   return {};
 }
 
@@ -269,14 +250,6 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
   COVE_CHECK(check(spec));
   const os::Users users = os::find_users();
   COVE_TRY(Plan plan, make_plan(spec, users));
-  COVE_TRY(SocketPair channel, make_pair("make the guest's channel"));
-  COVE_TRY(SocketPair sync, make_pair("make a socket"));
-  const UniqueFd null(open("/dev/null", O_RDWR | O_CLOEXEC));
-  if (!null) return fail_errno("open /dev/null");
-  plan.sync = sync.theirs.get();
-  plan.keepers_sync = sync.ours.get();
-  plan.channel = channel.theirs.get();
-  plan.null = null.get();
   COVE_TRY(OwnMounts mounts, make_own_mounts(spec, users, deadline));
   plan.disk = mounts.disk.get();
   plan.host_sys = mounts.sys.get();
@@ -286,39 +259,68 @@ Result<std::unique_ptr<Place>> NativeBackend::start(const SandboxSpec& spec, Dea
     plan.resolv_conf = setup->resolv_conf;
   }
   COVE_TRY(os::LimitGroup limits, make_limits(spec, plan));
-  auto cloned = os::clone_process(kNamespaces | (wants_full(spec) ? CLONE_NEWNET : 0U));
-  if (!cloned) return refused_namespaces(cloned.error());
-  if (cloned->pid == 0) {
-    enter(plan);
-    _exit(1);
-  }
-  os::Child guest = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
-  sync.theirs.reset();
-  channel.theirs.reset();
+  COVE_TRY(FirstProcess first, take_first(plan, users, deadline));
   mounts = OwnMounts{};
-  COVE_CHECK(limits.add(guest.pid()));
-  COVE_CHECK(os::map_users(users, guest.pid(), deadline));
+  COVE_CHECK(limits.add(first.pid()));
   std::optional<Network> network;
   if (setup) {
-    COVE_TRY(network, Network::start(guest.pid(), *setup, deadline));
+    COVE_TRY(network, Network::start(first.pid(), *setup, deadline));
   }
-  COVE_CHECK(let_go(sync.ours.get(), plan, guest.pid()));
-  HostProcess process(std::move(guest), std::move(channel.ours), "native");
-  return std::make_unique<NativePlace>(std::move(process), std::move(limits), std::move(network), std::move(sync.ours),
-                                       std::move(plan), spec, users);
+  COVE_CHECK(first.go(plan));
+  return std::make_unique<NativePlace>(std::move(first), std::move(limits), std::move(network), std::move(plan), spec,
+                                       users);
 }
 
-Probe NativeBackend::probe(Deadline) {
+namespace {
+
+// As far as it can be guessed: without a directory that is the namespaces only.
+Result<FirstProcess> begin_by_guess(const SandboxSpec& spec) {
+  const os::Users users = os::find_users();
+  Plan none;
+  none.makes_network = true;
+  COVE_TRY(FirstProcess first, FirstProcess::begin(users, none, Deadline::after(10s)));
+  if (spec.directory.empty()) return first;
+  COVE_TRY(Plan guess, make_plan(spec, users));
+  guess.is_guess = true;
+  COVE_CHECK(first.go(guess));
+  COVE_CHECK(first.await_place(Deadline::after(5s)));
+  return first;
+}
+
+}  // namespace
+
+void NativeBackend::prepare(const SandboxSpec& spec) {
+  if (!FirstProcess::can_wait() || spec.net == "host" || wants_full(spec)) return;
+  if (prepared_ && !is_outdated(mounts_)) return;
+  drop_prepared();
+  mounts_ = UniqueFd(open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC));
+  if (auto first = begin_by_guess(spec)) prepared_.emplace(std::move(*first));
+}
+
+void NativeBackend::drop_prepared() {
+  prepared_.reset();
+  mounts_.reset();
+}
+
+Result<FirstProcess> NativeBackend::take_first(const Plan& plan, const os::Users& users, Deadline deadline) {
+  std::optional<FirstProcess> begun = std::exchange(prepared_, std::nullopt);
+  const bool usable = begun && !is_outdated(mounts_) && begun->can_become(plan);
+  mounts_.reset();
+  if (usable) return std::move(*begun);
+  return FirstProcess::begin(users, plan, deadline);
+}
+
+std::string NativeBackend::why_not(Deadline) {
+  if (const auto guest = find_guest(); !guest) return guest.error().message;
+  if (const auto tried = try_namespaces(); !tried) return tried.error().message;
+  return "";
+}
+
+Probe NativeBackend::probe(Deadline deadline) {
   Probe probe;
-  if (const auto guest = find_guest(); !guest) {
-    probe.why_not = guest.error().message;
-    return probe;
-  }
-  if (const auto tried = try_namespaces(); !tried) {
-    probe.why_not = tried.error().message;
-    return probe;
-  }
-  probe.usable = true;
+  probe.why_not = why_not(deadline);
+  probe.usable = probe.why_not.empty();
+  if (!probe.usable) return probe;
   probe.capabilities = {
       "session",          "pty",      "files", "forward", "persistent",      "volumes",   "net:none", "net:host",
       "fs-read",          "fs-write", "net",   "pid",     "image:directory", "image:oci", "snapshot", "pause",

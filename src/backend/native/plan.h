@@ -52,6 +52,7 @@ struct Plan {
   bool own_network = true;     // then its loopback is brought up
   bool makes_network = false;  // ... by the process itself: nobody else needs it before
   bool drop_groups = false;
+  bool is_guess = false;                   // everything but for whom it is: the process waits for the final plan
   rlim_t most_processes = RLIM_INFINITY;   // of commands
   int sync = -1, channel = -1, null = -1;  // the child's descriptors
   int keepers_sync = -1;                   // the other end, of which the child has a copy
