@@ -22,6 +22,10 @@
 namespace cove::guest {
 namespace {
 
+using namespace std::chrono_literals;
+
+constexpr auto kPatience = 2000ms;  // with what was told to end
+
 // What the reaper writes: a fixed head, then `text_bytes` of text.
 enum class ReportKind : int { started, not_forked, not_executed, failed, exited };
 struct Report {
@@ -68,7 +72,7 @@ void become_reaper(pid_t guest) {
 // Other reapers are in the same memory, so without allocation. Whoever loses its parent becomes our child: in the end
 // there is none. Without the kernel's list of them (CONFIG_PROC_CHILDREN) the risk is taken.
 [[noreturn]] void kill_all() {
-  const Deadline deadline = Deadline::after(std::chrono::seconds(10));
+  const Deadline deadline = Deadline::after(10s);
   std::array<char, 64> path;
   std::snprintf(path.data(), path.size(), "/proc/self/task/%d/children", getpid());
   while (!deadline.passed()) {
@@ -210,16 +214,24 @@ Tree::~Tree() {
   if (!report_ && cgroup_ && !trees_.spare_cgroup && cgroup_->is_empty()) trees_.spare_cgroup = std::move(cgroup_);
   if (!report_) return;
   loop_.forget(report_.get());
-  if (reaper_has_ended(0)) return;
-  [[maybe_unused]] const auto ended = os::kill_descendants(reaper_, Deadline::after(std::chrono::seconds(2)));
+  const bool alone_in_memory = wait_for_report(kPatience);
+  if (alone_in_memory && reaper_has_ended(0ms)) return;
+  [[maybe_unused]] const auto ended = os::kill_descendants(reaper_, Deadline::after(kPatience));
   kill_reaper();
   if (!handle_) waitpid(reaper_, nullptr, 0);  // it is ours, and nothing it does outlasts the signal
-  if (handle_ && !reaper_has_ended(2000)) leave_reaper();
+  if (!alone_in_memory || (handle_ && !reaper_has_ended(kPatience))) leave_reaper();
 }
 
-bool Tree::reaper_has_ended(int within_ms) const {
+// Until the first one comes, or both have let go of the pipe, a second process may be in our memory and on the reaper's
+// stack: the one that is to become the program. If the reaper were killed at that moment, nobody would know of it.
+bool Tree::wait_for_report(std::chrono::milliseconds patience) const {
+  pollfd first{report_.get(), POLLIN, 0};
+  return main_ != 0 || exited_ || poll(&first, 1, static_cast<int>(patience.count())) > 0;
+}
+
+bool Tree::reaper_has_ended(std::chrono::milliseconds within) const {
   pollfd ended{handle_.get(), POLLIN, 0};
-  return handle_ && poll(&ended, 1, within_ms) > 0;
+  return handle_ && poll(&ended, 1, static_cast<int>(within.count())) > 0;
 }
 
 // What it may still look at stays.
@@ -294,7 +306,7 @@ void Tree::reaper_gone() {
 // A reaper that was killed leaves its processes to the guest, which is a subreaper too: they become children of its
 // own, as all below them do when these are gone. What other commands start at this moment is a child of theirs.
 void Tree::kill_strays() {
-  const Deadline deadline = Deadline::after(std::chrono::seconds(2));
+  const Deadline deadline = Deadline::after(kPatience);
   for (std::size_t found = 1; found > 0 && !deadline.passed();) {
     found = 0;
     for (const pid_t pid : os::descendants(getpid())) {
@@ -319,16 +331,16 @@ void Tree::end(Clock::duration grace) {
 
 // Each program gets one TERM. Looking once is not enough: a shell may be just about to start what it will wait for.
 void Tree::terminate(Clock::time_point kill_at) {
-  if (!reaper_has_ended(0)) os::terminate_newcomers(reaper_, told_);
+  if (!reaper_has_ended(0ms)) os::terminate_newcomers(reaper_, told_);
   const auto left = kill_at - Clock::now();
   if (left <= Clock::duration::zero()) return kill_until_gone();
-  const auto pause = std::min<Clock::duration>(left, std::chrono::milliseconds(20));
+  const auto pause = std::min<Clock::duration>(left, 20ms);
   timer_ = loop_.after(pause, [this, kill_at] { terminate(kill_at); });
 }
 
 void Tree::kill_until_gone() {
-  if ((!cgroup_ || !cgroup_->kill()) && !reaper_has_ended(0)) os::signal_descendants(reaper_, SIGKILL);
-  timer_ = loop_.after(std::chrono::milliseconds(20), [this] { kill_until_gone(); });
+  if ((!cgroup_ || !cgroup_->kill()) && !reaper_has_ended(0ms)) os::signal_descendants(reaper_, SIGKILL);
+  timer_ = loop_.after(20ms, [this] { kill_until_gone(); });
 }
 
 }  // namespace cove::guest

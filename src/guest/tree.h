@@ -87,7 +87,8 @@ class Tree {
 
   void kill_strays();
   // The guest reaps the reaper as soon as it ends, so its number alone may already be a stranger's.
-  bool reaper_has_ended(int within_ms) const;
+  bool reaper_has_ended(std::chrono::milliseconds within) const;
+  bool wait_for_report(std::chrono::milliseconds patience) const;
   void leave_reaper();
   void kill_reaper() const;
 

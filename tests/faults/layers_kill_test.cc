@@ -85,6 +85,8 @@ class Victim {
     const auto look =
         sandbox->sh("for f in /workspace/f /usr/local/f; do cat $f 2>/dev/null || echo; done", within(20s));
     ASSERT_TRUE(look) << look.error().text();
+    ASSERT_EQ(look->outcome.ending, Ending::exited) << look->outcome.error_text;
+    ASSERT_EQ(look->outcome.exit_code, 0) << look->output << look->outcome.error_text;
     std::string legal;
     for (const State& one : legal_) legal += "[" + one + "] ";
     EXPECT_TRUE(legal_.contains(look->output)) << look->output << "is none of " << legal << "; last was " << last_;
