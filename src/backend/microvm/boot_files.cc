@@ -3,34 +3,15 @@
 #include <elf.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <cstring>
-#include <filesystem>
-#include <map>
 
 #include "backend/guest_path.h"
 #include "backend/microvm/cpio.h"
 #include "backend/microvm/files.h"
+#include "backend/microvm/modules.h"
 
 namespace cove::microvm {
 namespace {
-
-namespace fs = std::filesystem;
-
-// One that needs another comes after it. What is not there is part of the kernel itself.
-constexpr std::array<const char*, 11> kModules{"virtio",     "virtio_ring",  "virtio_mmio", "virtio_console",
-                                               "virtio_blk", "libcrc32c",    "erofs",       "overlay",
-                                               "failover",   "net_failover", "virtio_net"};
-
-std::map<std::string, std::string> find_modules(const std::string& directory) {
-  std::map<std::string, std::string> found;
-  std::error_code error;
-  fs::recursive_directory_iterator walk(directory + "/kernel", error);
-  for (; !error && walk != fs::end(walk); walk.increment(error)) {
-    if (walk->path().extension() == ".ko") found[walk->path().stem()] = walk->path();
-  }
-  return found;
-}
 
 // It is the first program that runs, before there is any library.
 bool is_static(std::string_view program) {
@@ -59,13 +40,10 @@ Result<std::string> make_initrd(const std::string& guest, const Kernel& kernel) 
   for (const char* directory : {"dev", "proc", "sys", "modules", "image", "own", "root"}) out.add_directory(directory);
   out.add_device("dev/console", 0600, 5, 1);  // or the kernel cannot open it for /init
   out.add_file("init", program, 0755);
-  const auto modules = kernel.modules.empty() ? std::map<std::string, std::string>() : find_modules(kernel.modules);
   int number = 10;
-  for (const char* name : kModules) {
-    const auto found = modules.find(name);
-    if (found == modules.end()) continue;
-    COVE_TRY(const std::string bytes, read_whole(found->second));
-    out.add_file("modules/" + std::to_string(number++) + "-" + name, bytes);
+  for (const Module& module : modules_for_machine(kernel.modules)) {
+    COVE_TRY(const std::string bytes, read_whole(module.path));
+    out.add_file("modules/" + std::to_string(number++) + "-" + module.name, bytes);
   }
   return out.finish();
 }
