@@ -50,7 +50,7 @@ TEST(Tree, EndedAtAnyMomentOfItsStartHarmsNoOther) {
     const auto next = run(trees, {"/bin/sh", "-c", "exit 7"});
     ASSERT_TRUE(next) << "round " << round;
     ASSERT_EQ(next->code, 7) << "round " << round << ", signal " << next->signal;
-    while (waitpid(-1, nullptr, WNOHANG) > 0) {}
+    while (waitpid(-1, nullptr, 0) > 0) {}
   }
 }
 
