@@ -54,7 +54,8 @@ TEST_F(Elsewhere, TheGuestIsCopiedInAndABrokenStreamLosesNothing) {
   EXPECT_NE(relays_of(spec.name).at(0), relay);
 }
 
-// A real sshd on the loopback, and a client that knows its way.
+// A real sshd on the loopback, and a client that knows its way. Who logs in has a home of its own there: what this
+// machine's root has in its start-up files may take as long as it likes.
 TEST_F(Elsewhere, ADaemonOverSshIsReachedTheSameWay) {
   const std::string folder = home().make_directory("ssh"), port = image_tests::free_port();
   const auto bash = [](const std::string& line) { return testing_helpers::start_program({"/bin/bash", "-ec", line}); };
@@ -65,8 +66,8 @@ TEST_F(Elsewhere, ADaemonOverSshIsReachedTheSameWay) {
            "LogLevel ERROR\n' $PWD >client; "
            "printf '#!/bin/sh\nexec /usr/bin/ssh -F %s/client \"$@\"\n' $PWD >bin/ssh; chmod +x bin/ssh; "
            "printf 'ListenAddress 127.0.0.1:%s\nHostKey %s/host\nAuthorizedKeysFile %s/user.pub\nStrictModes no\n"
-           "UsePAM no\nPidFile none\nPermitRootLogin yes\nSetEnv DOCKER_HOST=%s\n' " +
-           port + " $PWD $PWD '" + before_ + "' >server");
+           "UsePAM no\nPidFile none\nPermitRootLogin yes\nSetEnv HOME=%s DOCKER_HOST=%s\n' " +
+           port + " $PWD $PWD $PWD '" + before_ + "' >server");
   ASSERT_TRUE(made) << made.error().text();
   (void)made->says("\x01 never", 20s);
   const auto status = made->child.wait(Deadline::after(10s));
