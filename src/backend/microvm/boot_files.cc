@@ -40,8 +40,9 @@ Result<std::string> make_initrd(const std::string& guest, const Kernel& kernel) 
   for (const char* directory : {"dev", "proc", "sys", "modules", "image", "own", "root"}) out.add_directory(directory);
   out.add_device("dev/console", 0600, 5, 1);  // or the kernel cannot open it for /init
   out.add_file("init", program, 0755);
+  COVE_TRY(const auto modules, modules_for_machine(kernel.modules));
   int number = 10;
-  for (const Module& module : modules_for_machine(kernel.modules)) {
+  for (const Module& module : modules) {
     COVE_TRY(const std::string bytes, read_whole(module.path));
     out.add_file("modules/" + std::to_string(number++) + "-" + module.name, bytes);
   }

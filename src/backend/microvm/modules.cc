@@ -26,7 +26,9 @@ std::map<std::string, std::string> find_modules(const std::string& directory) {
   std::error_code error;
   fs::recursive_directory_iterator walk(directory + "/kernel", error);
   for (; !error && walk != fs::end(walk); walk.increment(error)) {
-    if (walk->path().extension() == ".ko") found[plain_name(walk->path().stem())] = walk->path();
+    const std::string file = walk->path().filename();
+    if (const std::size_t end = file.find(".ko"); end != std::string::npos)
+      found[plain_name(file.substr(0, end))] = walk->path();
   }
   return found;
 }
@@ -36,15 +38,19 @@ class Order {
   explicit Order(std::map<std::string, std::string> there) : left_(std::move(there)) {}
 
   // Who needs whom differs from one kernel to the next, also between two of one version: only the modules know it.
-  void add(const std::string& name) {
+  Result<void> add(const std::string& name) {
     const auto found = left_.find(name);
-    if (found == left_.end()) return;
+    if (found == left_.end()) return {};
     const Module module{name, found->second};
     left_.erase(found);
-    if (const auto bytes = read_whole(module.path)) {
-      for (const std::string& needed : needed_by(*bytes)) add(needed);
-    }
+    if (!module.path.ends_with(".ko"))
+      return fail(Errc::unsupported, module.path +
+                                         " is compressed, which is not understood here: unpack the kernel's modules, "
+                                         "or use Debian's linux-image-cloud-amd64");
+    COVE_TRY(const std::string bytes, read_whole(module.path));
+    for (const std::string& needed : needed_by(bytes)) COVE_CHECK(add(needed));
     order_.push_back(module);
+    return {};
   }
   std::vector<Module> take() { return std::move(order_); }
 
@@ -71,10 +77,10 @@ std::vector<std::string> needed_by(std::string_view module) {
   return names;
 }
 
-std::vector<Module> modules_for_machine(const std::string& directory) {
-  if (directory.empty()) return {};
+Result<std::vector<Module>> modules_for_machine(const std::string& directory) {
+  if (directory.empty()) return std::vector<Module>();
   Order order(find_modules(directory));
-  for (const char* name : kWanted) order.add(name);
+  for (const char* name : kWanted) COVE_CHECK(order.add(name));
   return order.take();
 }
 
