@@ -56,7 +56,6 @@ struct Info {
 // What people and programs read: running, paused, stopped or failed.
 std::string_view state_of(const Info& info);
 
-// A sandbox's directory, opened; all paths go through its descriptor, so their length does not matter.
 // The directory of a record that has no name yet, locked; it goes with this object.
 class Unnamed {
  public:
@@ -75,6 +74,7 @@ class Unnamed {
   UniqueFd directory_, lock_;
 };
 
+// A sandbox's directory, opened; all paths go through its descriptor, so their length does not matter.
 class Record {
  public:
   // A new one, locked: for the keeper. conflict: the name is taken (by a living, a persistent or a failed sandbox).
