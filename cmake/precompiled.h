@@ -28,5 +28,4 @@
 #include <variant>
 #include <vector>
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>

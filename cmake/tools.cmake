@@ -1,8 +1,10 @@
 # Faster tools where the machine has them. Neither changes what is built.
 find_program(COVE_CCACHE ccache)
 if(COVE_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  # It keeps nothing that used a precompiled header unless it is told that what those define may be taken as it is.
-  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_SLOPPINESS=pch_defines,time_macros ${COVE_CCACHE})
+  # What one clone has compiled serves all clones of this machine: paths below the project are made relative. Files that
+  # use a precompiled header are kept only if its macros are trusted.
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=1 CCACHE_ABSSTDERR=1
+    CCACHE_SLOPPINESS=pch_defines,time_macros ${COVE_CCACHE})
 endif()
 
 find_program(COVE_MOLD mold)

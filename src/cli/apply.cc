@@ -10,8 +10,8 @@
 #include "changes/apply.h"
 #include "changes/merge.h"
 #include "changes/text.h"
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "os/remove_tree.h"
 #include "record/files.h"
 #include "record/record.h"
@@ -22,13 +22,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Options {
+struct ApplyOptions {
   std::string name, to;
   std::vector<std::string> only;
   bool dry_run = false, partial = false, links = false, json = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, ApplyOptions& options) {
   arguments.text("--to", options.to, "DIR",
                  "The host directory that was given as DIR:INSIDE:cow; needed if there are several");
   arguments.texts("--only", options.only, "GLOB", "Only what matches (as in .gitignore)");
@@ -37,11 +37,6 @@ void define(Arguments& arguments, Options& options) {
   arguments.flag("--links", options.links, "Bring symlinks that lead out of DIR, too");
   arguments.flag("--json", options.json, "Print a JSON object");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // The copy of DIR, as its layers: the topmost first, without DIR itself.
@@ -92,7 +87,7 @@ class OneTree {
 
 constexpr const char* kApplied = "applied.json";
 
-Result<changes::Applied> apply(const Options& options) {
+Result<changes::Applied> apply(const ApplyOptions& options) {
   COVE_TRY(const auto opened, record::Record::open(options.name));
   COVE_TRY(const auto info, opened.info());
   if (!has_layers(info.spec.backend))
@@ -120,7 +115,7 @@ Result<changes::Applied> apply(const Options& options) {
   return applied;
 }
 
-Json to_json(const std::vector<changes::Objection>& objections) {
+Json objections_json(const std::vector<changes::Objection>& objections) {
   Json all = Json::array();
   for (const auto& one : objections) all.push_back(Json{{"path", one.path}, {"reason", one.reason}});
   return all;
@@ -132,8 +127,8 @@ void show_json(const changes::Applied& applied) {
     changed.push_back(Json{{"path", one.path}, {"change", std::string(name(one.what))}});
   print(json_text({{"applied", applied.wrote},
                    {"changes", changed},
-                   {"conflicts", to_json(applied.conflicts)},
-                   {"refused", to_json(applied.refused)}}) +
+                   {"conflicts", objections_json(applied.conflicts)},
+                   {"refused", objections_json(applied.refused)}}) +
         "\n");
 }
 
@@ -147,10 +142,7 @@ void show(const changes::Applied& applied) {
     complain("nothing was written; --partial brings what has no conflict");
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, ApplyOptions& options) {
   const auto applied = apply(options);
   if (!applied) return report(applied.error());
   if (options.json)
@@ -171,8 +163,8 @@ const Command kApply{
         "  cove sh t 'make format'\n"
         "  cove diff t /workspace\n"
         "  cove apply t --only '*.py'",
-    .run = main,
-    .describe = describe,
+    .run = run_with<ApplyOptions>,
+    .describe = describe_with<ApplyOptions>,
 };
 
 }  // namespace cove::cli

@@ -1,32 +1,24 @@
 #include <cstdlib>
 
-#include "cli/arguments.h"
 #include "cli/live.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct AttachOptions {
   std::string name;
   proto::Attach what;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, AttachOptions& options) {
   options.what.follow = true;
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
   arguments.positional("ID", options.what.id, Need::required, "The command");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, AttachOptions& options) {
   auto sandbox = Sandbox::open(options.name);
   if (!sandbox) return report(sandbox.error());
   // Ctrl-C leaves; the command, which others may have started, goes on.
@@ -48,8 +40,8 @@ const Command kAttach{
     .usage = "NAME ID",
     .summary = "Follow a command to its end; exits with its code",
     .examples = "  cove attach t build-7   # Ctrl-C leaves it running",
-    .run = main,
-    .describe = describe,
+    .run = run_with<AttachOptions>,
+    .describe = describe_with<AttachOptions>,
 };
 
 }  // namespace cove::cli

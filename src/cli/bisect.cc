@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "client/cove.h"
 #include "client/from.h"
@@ -14,21 +14,16 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Options {
+struct BisectOptions {
   std::string name;
   std::vector<std::string> test;
   bool json = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, BisectOptions& options) {
   arguments.flag("--json", options.json, "Print a JSON object");
   arguments.positional("NAME", options.name, Need::required, "A sandbox with checkpoints");
   arguments.rest("TEST", options.test, Need::required);
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // The sandbox as it was after so many of its layers, and what the test says about it there.
@@ -88,7 +83,7 @@ Result<SandboxSpec> spec_of(Sandbox& sandbox) {
   return spec;
 }
 
-Result<Json> bisect(const Options& options) {
+Result<Json> bisect(const BisectOptions& options) {
   COVE_TRY(Sandbox sandbox, Sandbox::open(options.name));
   COVE_TRY(const std::string text, sandbox.history());
   const Points points = points_of(Json::parse(text, nullptr, false));
@@ -115,10 +110,7 @@ Result<Json> bisect(const Options& options) {
   return found;
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, BisectOptions& options) {
   const auto found = bisect(options);
   if (!found) return report(found.error());
   if (options.json)
@@ -136,8 +128,8 @@ const Command kBisect{
     .summary = "Find the command after which a test began to fail",
     .examples =
         "  cove bisect t -- make test\n  cove diff t --command $(cove bisect t --json -- make test | jq -r .id)",
-    .run = main,
-    .describe = describe,
+    .run = run_with<BisectOptions>,
+    .describe = describe_with<BisectOptions>,
 };
 
 }  // namespace cove::cli

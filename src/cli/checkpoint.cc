@@ -1,27 +1,19 @@
-#include "cli/arguments.h"
+#include "cli/subcommand.h"
 #include "cli/with_sandbox.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct CheckpointOptions {
   std::string what, name;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, CheckpointOptions& options) {
   arguments.positional("on|off", options.what, Need::required, "Whether to keep them from now on");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, CheckpointOptions& options) {
   if (options.what != "on" && options.what != "off") return arguments.usage_error("say 'on' or 'off' first");
   return with_sandbox(options.name, [&](Sandbox& sandbox) { return sandbox.checkpoint(options.what == "on"); });
 }
@@ -33,8 +25,8 @@ const Command kCheckpoint{
     .usage = "on|off NAME",
     .summary = "Give each command that changes files a layer of its own, or stop",
     .examples = "  cove checkpoint on t\n  cove history t",
-    .run = main,
-    .describe = describe,
+    .run = run_with<CheckpointOptions>,
+    .describe = describe_with<CheckpointOptions>,
 };
 
 }  // namespace cove::cli

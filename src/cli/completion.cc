@@ -1,18 +1,17 @@
 #include "cli/completion.h"
 
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 
 namespace cove::cli {
 namespace {
 
-void define(Arguments& arguments, std::string& shell) {
-  arguments.positional("SHELL", shell, Need::required, "bash or zsh");
-}
+struct CompletionOptions {
+  std::string shell;
+};
 
-void describe(Arguments& arguments) {
-  static std::string shell;
-  define(arguments, shell);
+void define(Arguments& arguments, CompletionOptions& options) {
+  arguments.positional("SHELL", options.shell, Need::required, "bash or zsh");
 }
 
 std::string names_of_commands() {
@@ -90,12 +89,10 @@ std::string zsh_completion() {
 
 namespace {
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  std::string shell;
-  define(arguments, shell);
-  if (auto code = arguments.parse(std::move(words))) return *code;
-  if (shell != "bash" && shell != "zsh") return arguments.usage_error("there are completions for bash and zsh only");
-  print(shell == "bash" ? bash_completion() : zsh_completion());
+int run(Arguments& arguments, CompletionOptions& options) {
+  if (options.shell != "bash" && options.shell != "zsh")
+    return arguments.usage_error("there are completions for bash and zsh only");
+  print(options.shell == "bash" ? bash_completion() : zsh_completion());
   return 0;
 }
 
@@ -106,8 +103,8 @@ const Command kCompletion{
     .usage = "bash|zsh",
     .summary = "Print a completion script for a shell",
     .examples = "  . <(cove completion bash)\n  cove completion zsh > ~/.zfunc/_cove",
-    .run = main,
-    .describe = describe,
+    .run = run_with<CompletionOptions>,
+    .describe = describe_with<CompletionOptions>,
 };
 
 }  // namespace cove::cli

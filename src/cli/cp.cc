@@ -1,24 +1,19 @@
 #include <sys/stat.h>
 
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "client/cove.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct CpOptions {
   std::string from, to;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, CpOptions& options) {
   arguments.positional("SRC", options.from, Need::required, "A path, or NAME:path");
   arguments.positional("DST", options.to, Need::required, "A path, or NAME:path; into it if it is a directory");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 struct Location {
@@ -79,10 +74,7 @@ Result<std::vector<std::string>> copy_in(Sandbox& sandbox, const std::string& fr
   return sandbox.copy_in(from, to);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, CpOptions& options) {
   const Location from = parse_location(options.from), to = parse_location(options.to);
   if (from.sandbox.empty() == to.sandbox.empty()) return arguments.usage_error("exactly one side must be NAME:path");
   auto sandbox = Sandbox::open(from.sandbox.empty() ? to.sandbox : from.sandbox);
@@ -104,8 +96,8 @@ const Command kCp{
         "  cove cp src t:/work          # modes and times are kept\n"
         "  cove cp t:/work/out.txt .\n"
         "  cove cp ./with:colon t:~/",
-    .run = main,
-    .describe = describe,
+    .run = run_with<CpOptions>,
+    .describe = describe_with<CpOptions>,
 };
 
 }  // namespace cove::cli

@@ -2,30 +2,23 @@
 #include "cli/prove.h"
 #include "cli/signals.h"
 #include "cli/spec_options.h"
+#include "cli/subcommand.h"
 #include "client/cove.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct CreateOptions {
   SpecOptions spec;
   std::string name;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, CreateOptions& options) {
   define(arguments, options.spec);
   arguments.positional("NAME", options.name, Need::optional, "How to call it; one is made up if it is not given");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, CreateOptions& options) {
   auto spec = make_spec(options.spec);
   if (!spec) return report(spec.error());
   spec->name = options.name;
@@ -50,8 +43,8 @@ const Command kCreate{
         "  cove create t\n"
         "  cove create --persistent --idle-timeout 2h work\n"
         "  name=$(cove create -e MODE=test)",
-    .run = main,
-    .describe = describe,
+    .run = run_with<CreateOptions>,
+    .describe = describe_with<CreateOptions>,
 };
 
 }  // namespace cove::cli

@@ -3,9 +3,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "cli/arguments.h"
 #include "cli/overlays.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "client/cove.h"
 #include "record/snapshots.h"
 
@@ -14,13 +14,13 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Options {
+struct DiffOptions {
   std::string name, path, from, command;
   std::vector<std::string> only;
   bool json = false, stat = false, names = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, DiffOptions& options) {
   arguments.text("--from", options.from, "TAG", "Since this snapshot, instead of since it was made");
   arguments.text("--command", options.command, "ID", "Of one command: see 'cove history'");
   arguments.texts("--only", options.only, "GLOB", "Only what matches (as in .gitignore)");
@@ -29,11 +29,6 @@ void define(Arguments& arguments, Options& options) {
   arguments.flag("--json", options.json, "Print a JSON array");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
   arguments.positional("PATH", options.path, Need::optional, "Only what is there or below");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // A snapshot of the same chain: its layers are the lowest of the sandbox's.
@@ -58,7 +53,7 @@ Result<std::vector<Overlaid>> overlays_of_command(const record::Info& info, cons
   return fail(Errc::not_found, "'cove history " + info.name + "' knows no command " + id);
 }
 
-Result<std::vector<Overlaid>> wanted(const Options& options) {
+Result<std::vector<Overlaid>> wanted(const DiffOptions& options) {
   COVE_TRY(const auto opened, record::Record::open(options.name));
   COVE_TRY(const auto info, opened.info());
   if (!options.command.empty()) return overlays_of_command(info, options.command);
@@ -87,7 +82,7 @@ Result<void> show_patch(const std::vector<Found>& found) {
   return {};
 }
 
-Result<void> show(const Options& options, std::vector<Found> found) {
+Result<void> show(const DiffOptions& options, std::vector<Found> found) {
   std::vector<changes::Change> all;
   for (Found& one : found) {
     if (options.stat || options.json) COVE_CHECK(changes::count_lines(one.where.states, one.changes));
@@ -112,10 +107,7 @@ Result<void> show(const Options& options, std::vector<Found> found) {
   return {};
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, DiffOptions& options) {
   if (!options.path.empty() && options.path[0] != '/') options.path = "/workspace/" + options.path;
   const auto overlays = wanted(options);
   if (!overlays) return report(overlays.error());
@@ -135,8 +127,8 @@ const Command kDiff{
         "  cove diff t\n"
         "  cove diff t /workspace --stat\n"
         "  cove diff t --from before | git apply",
-    .run = main,
-    .describe = describe,
+    .run = run_with<DiffOptions>,
+    .describe = describe_with<DiffOptions>,
 };
 
 }  // namespace cove::cli

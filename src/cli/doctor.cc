@@ -1,7 +1,7 @@
 #include "backend/table.h"
-#include "cli/arguments.h"
 #include "cli/print.h"
 #include "cli/rows.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 
 namespace cove::cli {
@@ -9,19 +9,14 @@ namespace {
 
 constexpr std::chrono::seconds kProbeTime{10};
 
-struct Options {
+struct DoctorOptions {
   bool json = false;
   std::vector<std::string> names;  // none: all
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, DoctorOptions& options) {
   arguments.flag("--json", options.json, "Print a JSON array");
   arguments.rest("BACKEND", options.names, Need::optional);
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 Result<std::vector<Backend*>> chosen(const std::vector<std::string>& names) {
@@ -34,7 +29,7 @@ Result<std::vector<Backend*>> chosen(const std::vector<std::string>& names) {
   return backends;
 }
 
-std::string to_json(std::string_view name, const Probe& probe) {
+std::string probe_json(std::string_view name, const Probe& probe) {
   std::string capabilities;
   for (const std::string& each : probe.capabilities) {
     capabilities += (capabilities.empty() ? "" : ", ") + json_quote(each);
@@ -49,10 +44,7 @@ Row to_row(std::string_view name, const Probe& probe) {
           probe.version.empty() ? "-" : probe.version, probe.usable ? join_words(probe.capabilities) : probe.why_not};
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, DoctorOptions& options) {
   const auto backends = chosen(options.names);
   if (!backends) return report(backends.error());
   std::vector<Row> rows{{tinted(Tint::bold, "BACKEND"), tinted(Tint::bold, "HERE"), tinted(Tint::bold, "VERSION"),
@@ -61,7 +53,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   for (Backend* backend : *backends) {
     const Probe probe = backend->probe(Deadline::after(kProbeTime));
     rows.push_back(to_row(backend->name(), probe));
-    elements.push_back(to_json(backend->name(), probe));
+    elements.push_back(probe_json(backend->name(), probe));
   }
   if (options.json)
     print(json_array(elements));
@@ -77,8 +69,8 @@ const Command kDoctor{
     .usage = "[--json] [BACKEND...]",
     .summary = "Each backend: usable or why not, version, what it can do",
     .examples = "  cove doctor\n  cove doctor native microvm\n  cove doctor --json",
-    .run = main,
-    .describe = describe,
+    .run = run_with<DoctorOptions>,
+    .describe = describe_with<DoctorOptions>,
 };
 
 }  // namespace cove::cli

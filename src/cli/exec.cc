@@ -1,22 +1,22 @@
 #include <unistd.h>
 
-#include "cli/arguments.h"
 #include "cli/live.h"
 #include "cli/print.h"
 #include "cli/run_on_terminal.h"
 #include "cli/signals.h"
+#include "cli/subcommand.h"
 #include "cli/terminal.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct ExecOptions {
   std::string name;
   CommandSpec command;
   bool interactive = false, terminal = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, ExecOptions& options) {
   arguments.flag("-i,--interactive", options.interactive, "Forward our stdin");
   arguments.flag("-t,--tty", options.terminal, "Give it a terminal");
   arguments.texts("-e,--env", options.command.env, "K=V", "Set a variable for this program");
@@ -25,11 +25,6 @@ void define(Arguments& arguments, Options& options) {
   arguments.duration("--timeout", options.command.timeout, "Limit (30, 30s, 5m, 500ms)");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
   arguments.rest("PROG", options.command.argv, Need::required);
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 }  // namespace
@@ -55,7 +50,7 @@ int run_on_terminal(Sandbox& sandbox, CommandSpec command, Input input) {
 
 namespace {
 
-int run_piped(Sandbox& sandbox, Options& options) {
+int run_piped(Sandbox& sandbox, ExecOptions& options) {
   options.command.split = !same_output();
   options.command.end_with_client = true;
   Control control;
@@ -70,10 +65,7 @@ int run_piped(Sandbox& sandbox, Options& options) {
   return finish(*outcome, options.command.timeout, output);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, ExecOptions& options) {
   for (const std::string& entry : options.command.env) {
     if (entry.find('=') == std::string::npos) return arguments.usage_error("--env: '" + entry + "' is not K=V");
   }
@@ -94,8 +86,8 @@ const Command kExec{
         "  cove exec t -- ls -la /\n"
         "  cove exec t -it -- python3\n"
         "  echo 1+1 | cove exec t -i -- bc",
-    .run = main,
-    .describe = describe,
+    .run = run_with<ExecOptions>,
+    .describe = describe_with<ExecOptions>,
 };
 
 }  // namespace cove::cli

@@ -1,32 +1,24 @@
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "client/cove.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct ForkOptions {
   std::string name, count;
   bool memory = false, json = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, ForkOptions& options) {
   arguments.text("-n", options.count, "N", "How many; 1 if it is not given");
   arguments.flag("--memory", options.memory, "With all that runs in it, which goes on in each copy");
   arguments.flag("--json", options.json, "Print a JSON array of names");
   arguments.positional("NAME", options.name, Need::required, "The sandbox to copy");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, ForkOptions& options) {
   const auto count = parse_count(options.count.empty() ? "1" : options.count);
   if (!count || *count > 10'000) return arguments.usage_error("-n is a whole number above zero");
   auto sandbox = Sandbox::open(options.name);
@@ -51,8 +43,8 @@ const Command kFork{
     .usage = "NAME [-n N] [--memory]",
     .summary = "Copies of a sandbox's files and sessions that go their own ways",
     .examples = "  cove fork t\n  for f in $(cove fork t -n 4); do cove sh $f './try'; done",
-    .run = main,
-    .describe = describe,
+    .run = run_with<ForkOptions>,
+    .describe = describe_with<ForkOptions>,
 };
 
 }  // namespace cove::cli

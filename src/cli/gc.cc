@@ -1,25 +1,21 @@
-#include "cli/arguments.h"
 #include "cli/leftovers.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "record/snapshots.h"
 
 namespace cove::cli {
 namespace {
 
-void define(Arguments& arguments, bool& json) {
-  arguments.flag("--json", json, "Print a JSON array of what was cleared");
-}
-
-void describe(Arguments& arguments) {
-  static bool json = false;
-  define(arguments, json);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
+struct GcOptions {
   bool json = false;
-  define(arguments, json);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+};
+
+void define(Arguments& arguments, GcOptions& options) {
+  arguments.flag("--json", options.json, "Print a JSON array of what was cleared");
+}
+
+int run(Arguments&, GcOptions& options) {
   int code = 0;
   const auto layers = record::clear_layers();  // first, because images of an engine may stand for them
   if (!layers) code = report(layers.error());
@@ -34,7 +30,7 @@ int main(Arguments& arguments, std::vector<std::string> words) {
       code = report(done.error());
   }
   if (layers && *layers > 0) cleared.push_back({"layers", std::to_string(*layers)});
-  show_leftovers(cleared, json);
+  show_leftovers(cleared, options.json);
   return code;
 }
 
@@ -45,8 +41,8 @@ const Command kGc{
     .usage = "[--json]",
     .summary = "Clear what crashed keepers left behind, and layers that nothing stands on",
     .examples = "  cove ls --leftovers\n  cove gc",
-    .run = main,
-    .describe = describe,
+    .run = run_with<GcOptions>,
+    .describe = describe_with<GcOptions>,
 };
 
 }  // namespace cove::cli

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
-#include "cli/arguments.h"
 #include "cli/overlays.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "client/cove.h"
 
 namespace cove::cli {
@@ -11,19 +11,14 @@ namespace {
 
 using Json = nlohmann::json;
 
-struct Options {
+struct HistoryOptions {
   std::string name;
   bool json = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, HistoryOptions& options) {
   arguments.flag("--json", options.json, "Print a JSON array");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // How many files the command's layer changed.
@@ -72,10 +67,7 @@ void show(const Json& commands) {
   print_table(rows);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, HistoryOptions& options) {
   const auto commands = complete(options.name);
   if (!commands) return report(commands.error());
   if (options.json)
@@ -92,8 +84,8 @@ const Command kHistory{
     .usage = "NAME [--json]",
     .summary = "The commands that can be undone, and how many files each changed",
     .examples = "  cove history t\n  cove diff t --command 3\n  cove undo t 2",
-    .run = main,
-    .describe = describe,
+    .run = run_with<HistoryOptions>,
+    .describe = describe_with<HistoryOptions>,
 };
 
 }  // namespace cove::cli

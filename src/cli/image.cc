@@ -25,7 +25,7 @@ int become_image_program(std::vector<std::string> words) {
 namespace {
 
 // The program answers --help itself.
-int main(Arguments&, std::vector<std::string> words) { return become_image_program(std::move(words)); }
+int run_image(Arguments&, std::vector<std::string> words) { return become_image_program(std::move(words)); }
 
 }  // namespace
 
@@ -34,7 +34,7 @@ const Command kImage{
     .usage = "COMMAND ...",
     .summary = "Images: pull, load, import, save, ls, inspect, rm, prune",
     .examples = "  cove image load app.tar\n  cove image ls",
-    .run = main,
+    .run = run_image,
     .describe = [](Arguments&) {},
 };
 

@@ -2,24 +2,20 @@
 
 #include "cli/print.h"
 #include "cli/rows.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct InspectOptions {
   std::string name;
   bool json = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, InspectOptions& options) {
   arguments.flag("--json", options.json, "Print JSON (also what a running sandbox itself tells)");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 void add_limits(std::vector<Row>& rows, const SandboxSpec& spec) {
@@ -85,10 +81,7 @@ int show_json(const record::Info& info) {
   return 0;
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, InspectOptions& options) {
   const auto opened = record::Record::open(options.name);
   if (!opened) return report(opened.error());
   const auto info = opened->info();
@@ -105,8 +98,8 @@ const Command kInspect{
     .usage = "NAME [--json]",
     .summary = "What a sandbox is and how it is",
     .examples = "  cove inspect t\n  cove inspect t --json | jq .state",
-    .run = main,
-    .describe = describe,
+    .run = run_with<InspectOptions>,
+    .describe = describe_with<InspectOptions>,
 };
 
 }  // namespace cove::cli

@@ -1,17 +1,17 @@
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "client/cove.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct KillOptions {
   std::string name, id;
   proto::Signal signal;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, KillOptions& options) {
   arguments.value("-s,--signal", "S", "Send only this signal (TERM, SIGTERM, 15) to its process group",
                   [&options](const std::string& text) -> Result<void> {
                     COVE_TRY(options.signal.signal, parse_signal(text));
@@ -21,15 +21,7 @@ void define(Arguments& arguments, Options& options) {
   arguments.positional("ID", options.id, Need::required, "The command");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, KillOptions& options) {
   auto sandbox = Sandbox::open(options.name);
   if (!sandbox) return report(sandbox.error());
   const auto done = sandbox->signal(options.id, options.signal);
@@ -43,8 +35,8 @@ const Command kKill{
     .usage = "NAME ID [--signal S]",
     .summary = "End a command with everything it started, or signal it",
     .examples = "  cove kill t build-7\n  cove kill t build-7 --signal HUP",
-    .run = main,
-    .describe = describe,
+    .run = run_with<KillOptions>,
+    .describe = describe_with<KillOptions>,
 };
 
 }  // namespace cove::cli

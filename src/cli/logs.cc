@@ -1,19 +1,19 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "cli/arguments.h"
 #include "cli/live.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct LogsOptions {
   std::string name;
   proto::Attach what;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, LogsOptions& options) {
   options.what.follow = false;
   arguments.flag("-f,--follow", options.what.follow, "Go on until the command ends");
   arguments.value("--from", "OFFSET", "Begin at this byte", [&options](const std::string& text) -> Result<void> {
@@ -25,15 +25,7 @@ void define(Arguments& arguments, Options& options) {
   arguments.positional("ID", options.what.id, Need::optional, "The command; the last one if it is not given");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, LogsOptions& options) {
   auto sandbox = Sandbox::open(options.name);
   if (!sandbox) return report(sandbox.error());
   // A reader that leaves, by Ctrl-C or by closing the pipe, must not end the command: the default signals and an exit.
@@ -55,8 +47,8 @@ const Command kLogs{
     .usage = "NAME [ID] [--follow] [--from OFFSET]",
     .summary = "The output of a command, byte for byte",
     .examples = "  cove logs t\n  cove logs t build-7 --follow\n  cove logs t build-7 --from 4096",
-    .run = main,
-    .describe = describe,
+    .run = run_with<LogsOptions>,
+    .describe = describe_with<LogsOptions>,
 };
 
 }  // namespace cove::cli

@@ -3,24 +3,20 @@
 #include "cli/leftovers.h"
 #include "cli/print.h"
 #include "cli/rows.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct LsOptions {
   bool json = false, names = false, leftovers = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, LsOptions& options) {
   arguments.flag("--json", options.json, "Print a JSON array");
   arguments.flag("-q,--names", options.names, "Print names only");
   arguments.flag("--leftovers", options.leftovers, "List what crashed keepers left behind instead");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 std::string state_text(const record::Info& info) {
@@ -42,10 +38,7 @@ void show_table(const std::vector<record::Info>& all) {
   print_table(rows);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, LsOptions& options) {
   if (options.leftovers) {
     const auto found = find_leftovers(Deadline::after(kLeftoverTime));
     if (!found) return report(found.error());
@@ -73,8 +66,8 @@ const Command kLs{
     .usage = "[--json] [--names] [--leftovers]",
     .summary = "List the sandboxes",
     .examples = "  cove ls\n  cove ls --json | jq -r '.[].name'",
-    .run = main,
-    .describe = describe,
+    .run = run_with<LsOptions>,
+    .describe = describe_with<LsOptions>,
 };
 
 }  // namespace cove::cli

@@ -4,18 +4,14 @@
 #include <cstdlib>
 
 #include "cli/companion.h"
+#include "cli/subcommand.h"
 #include "client/launch.h"
 
 namespace cove::cli {
 namespace {
 
-void describe(Arguments& arguments) {
-  static McpOptions options;
-  define(arguments, options);
-}
-
 // The program that makes keepers is this one, wherever it stands.
-int main(Arguments&, std::vector<std::string> words) {
+int run_mcp(Arguments&, std::vector<std::string> words) {
   setenv("COVE_PROGRAM", keeper_program().c_str(), 1);
   return become_program("cove-mcp", "COVE_MCP_PROGRAM", std::move(words));
 }
@@ -59,8 +55,8 @@ const Command kMcp{
         "  cove mcp --http 127.0.0.1:8931\n"
         "  cove mcp --volume \"$PWD:/workspace:cow\" --memory 2g\n"
         "  cove mcp install claude-code --write       see 'cove mcp install --help'",
-    .run = main,
-    .describe = describe,
+    .run = run_mcp,
+    .describe = describe_with<McpOptions>,
 };
 
 const Command kMcpInstall{
@@ -71,7 +67,7 @@ const Command kMcpInstall{
         "  cove mcp install\n"
         "  cove mcp install cursor --write\n"
         "  cove mcp install codex --write -- --net full --memory 2g",
-    .run = main,
+    .run = run_mcp,
     .describe = [](Arguments&) {},
 };
 

@@ -1,25 +1,21 @@
 #include "cli/live.h"
 #include "cli/print.h"
 #include "cli/rows.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct PsOptions {
   std::string name;
   bool json = false, all = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, PsOptions& options) {
   arguments.flag("--json", options.json, "Print a JSON array");
   arguments.flag("-a,--all", options.all, "Also commands that have ended");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // Of a sandbox that does not run the journal is what is left; its commands are all over.
@@ -42,10 +38,7 @@ void show_table(const std::vector<Outcome>& commands) {
   print_table(rows);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, PsOptions& options) {
   auto commands = commands_of(options.name);
   if (!commands) return report(commands.error());
   if (!options.all) std::erase_if(*commands, [](const Outcome& each) { return each.ending != Ending::running; });
@@ -66,8 +59,8 @@ const Command kPs{
     .usage = "NAME [--all] [--json]",
     .summary = "The commands of a sandbox",
     .examples = "  cove ps t\n  cove ps t --all --json",
-    .run = main,
-    .describe = describe,
+    .run = run_with<PsOptions>,
+    .describe = describe_with<PsOptions>,
 };
 
 }  // namespace cove::cli

@@ -1,27 +1,19 @@
-#include "cli/arguments.h"
+#include "cli/subcommand.h"
 #include "cli/with_sandbox.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct RestoreOptions {
   std::string name, tag;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, RestoreOptions& options) {
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
   arguments.positional("TAG", options.tag, Need::required, "The snapshot: see 'cove snapshots'");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, RestoreOptions& options) {
   return with_sandbox(options.name, [&](Sandbox& sandbox) { return sandbox.restore(options.tag); });
 }
 
@@ -32,8 +24,8 @@ const Command kRestore{
     .usage = "NAME TAG",
     .summary = "Take a sandbox's files and sessions back to a snapshot",
     .examples = "  cove restore t before",
-    .run = main,
-    .describe = describe,
+    .run = run_with<RestoreOptions>,
+    .describe = describe_with<RestoreOptions>,
 };
 
 }  // namespace cove::cli

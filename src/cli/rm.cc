@@ -1,29 +1,21 @@
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "client/cove.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct RmOptions {
   std::vector<std::string> names;
   bool force = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, RmOptions& options) {
   arguments.flag("-f,--force", options.force, "What is not there is no error");
   arguments.positionals("NAME", options.names, "The sandboxes");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, RmOptions& options) {
   int code = 0;
   for (const std::string& name : options.names) {
     const auto done = Sandbox::remove(name);
@@ -40,8 +32,8 @@ const Command kRm{
     .usage = "NAME... [--force]",
     .summary = "End sandboxes and forget everything about them",
     .examples = "  cove rm t\n  cove rm --force t u",
-    .run = main,
-    .describe = describe,
+    .run = run_with<RmOptions>,
+    .describe = describe_with<RmOptions>,
 };
 
 }  // namespace cove::cli

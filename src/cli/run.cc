@@ -4,34 +4,30 @@
 #include "cli/signals.h"
 #include "cli/spec_options.h"
 #include "cli/stdin_option.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct RunOptions {
   SpecOptions spec;
   std::string stdin_from;
   std::vector<std::string> words;
   bool json = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, RunOptions& options) {
   arguments.flag("--json", options.json, "Print one JSON object instead of the output");
   define_stdin(arguments, options.stdin_from);
   define(arguments, options.spec);
   arguments.rest("COMMAND", options.words, Need::optional);
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
 // One stream where it makes no difference: then everything comes in its true order.
-bool wants_split(const Options& options) { return !options.json && !same_output(); }
+bool wants_split(const RunOptions& options) { return !options.json && !same_output(); }
 
-int run_in(Sandbox& sandbox, const Options& options, const SandboxSpec& spec, Control& control) {
+int run_in(Sandbox& sandbox, const RunOptions& options, const SandboxSpec& spec, Control& control) {
   auto input = open_stdin(options.stdin_from);
   if (!input) return report(input.error());
   CommandSpec command;
@@ -59,10 +55,7 @@ int run_in(Sandbox& sandbox, const Options& options, const SandboxSpec& spec, Co
   return exit_code_of(result.outcome);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, RunOptions& options) {
   if (options.spec.persistent) return arguments.usage_error("--persistent: a sandbox for one command is not kept");
   auto spec = make_spec(options.spec);
   if (!spec) return report(spec.error());
@@ -92,8 +85,8 @@ const Command kRun{
         "  cove run --image python:3.12 -- python -V\n"
         "  cove run --image hello-world\n"
         "  tar c . | cove run --stdin - 'tar t | wc -l'",
-    .run = main,
-    .describe = describe,
+    .run = run_with<RunOptions>,
+    .describe = describe_with<RunOptions>,
 };
 
 }  // namespace cove::cli

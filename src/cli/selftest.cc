@@ -3,6 +3,7 @@
 #include "cli/print.h"
 #include "cli/signals.h"
 #include "cli/spec_options.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "cli/tried.h"
 
@@ -13,22 +14,17 @@ using selftest::Attempt;
 using selftest::Finding;
 using selftest::Tried;
 
-struct Options {
+struct SelftestOptions {
   std::string backend, group;
   bool json = false, list = false, sys = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, SelftestOptions& options) {
   arguments.text("--backend", options.backend, "NAME", "What makes the sandbox; 'cove doctor' lists them");
   arguments.text("--group", options.group, "GROUP", "Only the attempts whose group or name begins so");
   arguments.flag("--sys", options.sys, "With a read-only /sys inside");
   arguments.flag("--list", options.list, "Say what would be tried, and try nothing");
   arguments.flag("--json", options.json, "Print one JSON object");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 std::vector<Attempt> chosen(const std::string& beginning) {
@@ -87,10 +83,7 @@ int list_attempts(const std::vector<Attempt>& attempts) {
   return 0;
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, SelftestOptions& options) {
   const std::vector<Attempt> attempts = chosen(options.group);
   if (attempts.empty()) return arguments.usage_error("--group: nothing begins with '" + options.group + "'");
   if (options.list) return list_attempts(attempts);
@@ -124,8 +117,8 @@ const Command kSelftest{
         "  cove selftest\n"
         "  cove selftest --backend local      # no walls: shows that the attempts can succeed\n"
         "  cove selftest --group kernel",
-    .run = main,
-    .describe = describe,
+    .run = run_with<SelftestOptions>,
+    .describe = describe_with<SelftestOptions>,
 };
 
 }  // namespace cove::cli

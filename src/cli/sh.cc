@@ -1,22 +1,22 @@
-#include "cli/arguments.h"
 #include "cli/earlier.h"
 #include "cli/live.h"
 #include "cli/print.h"
 #include "cli/signals.h"
 #include "cli/stdin_option.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct ShOptions {
   std::string name, stdin_from;
   CommandSpec command;
   std::vector<std::string> words;
   bool json = false, background = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, ShOptions& options) {
   arguments.flag("--json", options.json, "Print one JSON object instead of the output");
   arguments.duration("--timeout", options.command.timeout, "Limit for this command (30, 30s, 5m, 500ms)");
   arguments.text("-w,--cwd", options.command.cwd, "DIR", "Where this command runs; the session stays where it is");
@@ -28,12 +28,7 @@ void define(Arguments& arguments, Options& options) {
   arguments.rest("COMMAND", options.words, Need::required);
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int start(Sandbox& sandbox, const Options& options) {
+int start(Sandbox& sandbox, const ShOptions& options) {
   const auto id = sandbox.start(options.command);
   if (!id) return report(id.error());
   if (options.json)
@@ -43,7 +38,7 @@ int start(Sandbox& sandbox, const Options& options) {
   return 0;
 }
 
-int run_text(Sandbox& sandbox, const Options& options, CommandIo& io) {
+int run_text(Sandbox& sandbox, const ShOptions& options, CommandIo& io) {
   LiveOutput output(io.control);
   io.output = [&](Stream stream, std::string_view bytes) { output.write(stream, bytes); };
   const auto outcome = sandbox.run(options.command, io);
@@ -52,7 +47,7 @@ int run_text(Sandbox& sandbox, const Options& options, CommandIo& io) {
 }
 
 // A lost sandbox is an answer too: what was printed until then, and that the rest is not known.
-int run_json(Sandbox& sandbox, const Options& options, CommandIo& io) {
+int run_json(Sandbox& sandbox, const ShOptions& options, CommandIo& io) {
   JsonResult result;
   result.timeout = options.command.timeout;
   io.started = [&](const std::string& id) { result.outcome.id = id; };
@@ -71,10 +66,7 @@ int run_json(Sandbox& sandbox, const Options& options, CommandIo& io) {
   return exit_code_of(result.outcome);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, ShOptions& options) {
   options.command.script = join_words(options.words);
   options.command.end_with_client = !options.background;
   options.command.split = !options.json && !options.background && !same_output();
@@ -110,8 +102,8 @@ const Command kSh{
         "  cove sh t 'pwd; f'\n"
         "  cove sh t --timeout 5m --json make test\n"
         "  cove sh t --id build-7 --background make   # 'cove attach t build-7' follows it",
-    .run = main,
-    .describe = describe,
+    .run = run_with<ShOptions>,
+    .describe = describe_with<ShOptions>,
 };
 
 }  // namespace cove::cli

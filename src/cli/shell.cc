@@ -1,24 +1,20 @@
-#include "cli/arguments.h"
 #include "cli/print.h"
 #include "cli/run_on_terminal.h"
+#include "cli/subcommand.h"
 
 namespace cove::cli {
 namespace {
 
-void define(Arguments& arguments, std::string& name) {
-  arguments.positional("NAME", name, Need::required, "The sandbox");
-}
-
-void describe(Arguments& arguments) {
-  static std::string name;
-  define(arguments, name);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
+struct ShellOptions {
   std::string name;
-  define(arguments, name);
-  if (auto code = arguments.parse(std::move(words))) return *code;
-  auto sandbox = Sandbox::open(name);
+};
+
+void define(Arguments& arguments, ShellOptions& options) {
+  arguments.positional("NAME", options.name, Need::required, "The sandbox");
+}
+
+int run(Arguments&, ShellOptions& options) {
+  auto sandbox = Sandbox::open(options.name);
   if (!sandbox) return report(sandbox.error());
   CommandSpec command;
   // sh is everywhere; where there is bash it is the better terminal.
@@ -33,8 +29,8 @@ const Command kShell{
     .usage = "NAME",
     .summary = "An interactive terminal in a sandbox",
     .examples = "  cove shell t",
-    .run = main,
-    .describe = describe,
+    .run = run_with<ShellOptions>,
+    .describe = describe_with<ShellOptions>,
 };
 
 }  // namespace cove::cli

@@ -1,8 +1,8 @@
 #include <ctime>
 
-#include "cli/arguments.h"
 #include "cli/companion.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "client/cove.h"
 #include "record/snapshots.h"
@@ -10,20 +10,15 @@
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct SnapshotOptions {
   std::vector<std::string> words;
   bool memory = false, json = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, SnapshotOptions& options) {
   arguments.flag("--memory", options.memory, "With all that runs in it, which goes on where the snapshot is used");
   arguments.flag("--json", options.json, "Print a JSON object");
   arguments.positionals("NAME [TAG]", options.words, "The sandbox, and how to call the snapshot; or 'rm' and tags");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 int remove(const std::vector<std::string>& tags) {
@@ -48,14 +43,7 @@ std::string made_up(const std::string& name) {
   return name.substr(0, 40) + text;
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  if (!words.empty() && (words[0] == "export" || words[0] == "import")) {
-    words[0].insert(0, "snapshot-");
-    return become_image_program(std::move(words));
-  }
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, SnapshotOptions& options) {
   if (options.words.size() > 1 && options.words[0] == "rm")
     return remove({options.words.begin() + 1, options.words.end()});
   if (options.words.empty() || options.words.size() > 2)
@@ -70,6 +58,13 @@ int main(Arguments& arguments, std::vector<std::string> words) {
   return 0;
 }
 
+int run_here_or_in_companion(Arguments& arguments, std::vector<std::string> words) {
+  if (words.empty() || (words[0] != "export" && words[0] != "import"))
+    return run_with<SnapshotOptions>(arguments, std::move(words));
+  words[0].insert(0, "snapshot-");
+  return become_image_program(std::move(words));
+}
+
 }  // namespace
 
 const Command kSnapshot{
@@ -81,8 +76,8 @@ const Command kSnapshot{
         "  cove snapshot t running --memory\n"
         "  cove snapshot export before before.tar && docker load -i before.tar\n"
         "  ssh there cove snapshot export work - | cove snapshot import - work",
-    .run = main,
-    .describe = describe,
+    .run = run_here_or_in_companion,
+    .describe = describe_with<SnapshotOptions>,
 };
 
 }  // namespace cove::cli

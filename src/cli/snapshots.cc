@@ -1,6 +1,6 @@
 #include <ctime>
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "client/cove.h"
 
@@ -10,18 +10,15 @@
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct SnapshotsOptions {
   bool json = false;
 };
 
-void define(Arguments& arguments, Options& options) { arguments.flag("--json", options.json, "Print a JSON array"); }
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
+void define(Arguments& arguments, SnapshotsOptions& options) {
+  arguments.flag("--json", options.json, "Print a JSON array");
 }
 
-std::string to_json(const record::Snapshot& one) {
+std::string snapshot_json(const record::Snapshot& one) {
   return "{\"tag\": " + json_quote(one.tag) + ", \"sandbox\": " + json_quote(one.sandbox) +
          ", \"backend\": " + json_quote(one.backend) +
          ", \"image\": " + json_quote(one.image.empty() ? "host" : one.image) +
@@ -30,15 +27,12 @@ std::string to_json(const record::Snapshot& one) {
          ", \"created\": " + std::to_string(one.created_unix) + "}";
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, SnapshotsOptions& options) {
   const auto all = record::list_snapshots();
   if (!all) return report(all.error());
   if (options.json) {
     std::vector<std::string> elements;
-    for (const record::Snapshot& one : *all) elements.push_back(to_json(one));
+    for (const record::Snapshot& one : *all) elements.push_back(snapshot_json(one));
     print(json_array(elements));
     return 0;
   }
@@ -60,8 +54,8 @@ const Command kSnapshots{
     .usage = "[--json]",
     .summary = "List the snapshots",
     .examples = "  cove snapshots\n  cove snapshots --json | jq -r '.[].tag'",
-    .run = main,
-    .describe = describe,
+    .run = run_with<SnapshotsOptions>,
+    .describe = describe_with<SnapshotsOptions>,
 };
 
 }  // namespace cove::cli

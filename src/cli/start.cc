@@ -1,25 +1,21 @@
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "client/cove.h"
 
 namespace cove::cli {
 namespace {
 
-void define(Arguments& arguments, std::vector<std::string>& names) {
-  arguments.positionals("NAME", names, "Persistent sandboxes that were stopped");
-}
-
-void describe(Arguments& arguments) {
-  static std::vector<std::string> names;
-  define(arguments, names);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
+struct StartOptions {
   std::vector<std::string> names;
-  define(arguments, names);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+};
+
+void define(Arguments& arguments, StartOptions& options) {
+  arguments.positionals("NAME", options.names, "Persistent sandboxes that were stopped");
+}
+
+int run(Arguments&, StartOptions& options) {
   int code = 0;
-  for (const std::string& name : names) {
+  for (const std::string& name : options.names) {
     const auto sandbox = Sandbox::restart(name);
     if (!sandbox) {
       code = report(sandbox.error());
@@ -38,8 +34,8 @@ const Command kStart{
     .usage = "NAME...",
     .summary = "Start persistent sandboxes again, with their files and sessions",
     .examples = "  cove start work",
-    .run = main,
-    .describe = describe,
+    .run = run_with<StartOptions>,
+    .describe = describe_with<StartOptions>,
 };
 
 }  // namespace cove::cli

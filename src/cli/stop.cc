@@ -1,24 +1,19 @@
-#include "cli/arguments.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "client/cove.h"
 #include "record/record.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct StopOptions {
   std::vector<std::string> names;
   std::chrono::milliseconds grace{2000};
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, StopOptions& options) {
   arguments.duration("--grace", options.grace, "How long commands have to end by themselves (2s)");
   arguments.positionals("NAME", options.names, "The sandboxes");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // Stopping what does not run has been done already.
@@ -31,10 +26,7 @@ Result<void> stop(const std::string& name, std::chrono::milliseconds grace) {
   return {};
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, StopOptions& options) {
   int code = 0;
   for (const std::string& name : options.names) {
     if (const auto done = stop(name, options.grace); !done) code = report(done.error());
@@ -49,8 +41,8 @@ const Command kStop{
     .usage = "NAME...",
     .summary = "End sandboxes; persistent ones can be started again",
     .examples = "  cove stop t\n  cove stop $(cove ls --names)",
-    .run = main,
-    .describe = describe,
+    .run = run_with<StopOptions>,
+    .describe = describe_with<StopOptions>,
 };
 
 }  // namespace cove::cli

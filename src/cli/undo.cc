@@ -1,29 +1,21 @@
-#include "cli/arguments.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "cli/with_sandbox.h"
 
 namespace cove::cli {
 namespace {
 
-struct Options {
+struct UndoOptions {
   std::string name, number;
   std::uint32_t count = 1;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, UndoOptions& options) {
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
   arguments.positional("N", options.number, Need::optional, "How many commands; 1 if it is not given");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, UndoOptions& options) {
   if (!options.number.empty()) {
     const auto count = parse_count(options.number);
     if (!count || *count > 1'000'000) return arguments.usage_error("N is a whole number above zero");
@@ -39,8 +31,8 @@ const Command kUndo{
     .usage = "NAME [N]",
     .summary = "Take files and sessions back to before the last N commands",
     .examples = "  cove create --checkpoint t\n  cove sh t 'rm -rf src'\n  cove undo t",
-    .run = main,
-    .describe = describe,
+    .run = run_with<UndoOptions>,
+    .describe = describe_with<UndoOptions>,
 };
 
 }  // namespace cove::cli

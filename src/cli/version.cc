@@ -4,7 +4,7 @@
 namespace cove::cli {
 namespace {
 
-int main(Arguments& arguments, std::vector<std::string> words) {
+int print_version(Arguments& arguments, std::vector<std::string> words) {
   if (auto code = arguments.parse(std::move(words))) return *code;
   print("cove " COVE_VERSION "\n");
   return 0;
@@ -17,7 +17,7 @@ const Command kVersion{
     .usage = "",
     .summary = "Print the version",
     .examples = "",
-    .run = main,
+    .run = print_version,
     .describe = [](Arguments&) {},
 };
 

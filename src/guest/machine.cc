@@ -16,7 +16,7 @@
 namespace cove::guest {
 namespace {
 
-constexpr auto kRest = std::chrono::milliseconds(20);
+constexpr auto kPortRest = std::chrono::milliseconds(20);
 
 // What the image has there is hidden, as by any mount.
 Result<void> make_volume(const proto::MachineVolume& volume) {
@@ -52,7 +52,7 @@ void Machine::read() {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   if (n <= 0) {
     loop_.forget(control_.get());
-    loop_.after(kRest, [this] { loop_.watch(control_.get(), EPOLLIN, [this](std::uint32_t) { read(); }); });
+    loop_.after(kPortRest, [this] { loop_.watch(control_.get(), EPOLLIN, [this](std::uint32_t) { read(); }); });
     return;
   }
   reader_.filled(static_cast<std::size_t>(n));

@@ -9,7 +9,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::size_t kMostAnswer = 4096;
+constexpr std::size_t kMostId = 4096;
 
 std::string program_of(Transport transport) { return transport == Transport::docker_daemon ? "docker" : "podman"; }
 
@@ -18,7 +18,7 @@ Result<std::string> engine_id(const std::string& program, const std::string& nam
   std::string id;
   const ProgramSpec spec{.argv = {program, "image", "inspect", "--format", "{{.Id}}", name},
                          .deadline = Deadline::after(60s)};
-  auto end = run_program(spec, stop, [&](int fd) { id = read_some(fd, kMostAnswer); });
+  auto end = run_program(spec, stop, [&](int fd) { id = read_some(fd, kMostId); });
   if (!end && end.error().code == Errc::not_found) {
     return fail(Errc::not_found, "images of " + program + " are read with the program '" + program +
                                      "', which is not in the PATH: install it, or name a registry");

@@ -17,15 +17,6 @@ cove_library(cove_registry
     bars.cc         # a layer's line on a terminal
   LINKS cove_image CURL::libcurl OpenSSL::Crypto)
 
-target_sources(cove-image PRIVATE
-  cli/pull.cc
-  cli/engine_snapshot.cc    # a container's snapshot, on its way out
-  cli/plain_hosts.cc        # configuration of who may be spoken to in the clear
-  cli/plain_progress.cc
-  cli/terminal_progress.cc
-  cli/stop_on_signal.cc)
-target_link_libraries(cove-image PRIVATE cove_registry)
-
 cove_test(cove_registry_test
   SOURCES reference_test.cc url_test.cc http_test.cc challenge_test.cc credentials_test.cc auth_test.cc bars_test.cc
   LINKS cove_registry)

@@ -5,7 +5,7 @@
 namespace cove::mcp {
 namespace {
 
-Call limited(const ToolCall& call) {
+Call patient(const ToolCall& call) {
   return {.deadline = Deadline::after(std::chrono::minutes(10)), .stop = call.stop};
 }
 
@@ -19,7 +19,7 @@ Result<ToolResult> create_sandbox(Sandboxes& sandboxes, const Json& arguments, c
                        .keep = arguments.value("keep", false)};
   const Json env = arguments.value("env", Json::object());
   for (const auto& [name, value] : env.items()) wish.env.push_back(name + "=" + value.get<std::string>());
-  COVE_TRY(const auto made, sandboxes.create(wish, limited(call)));
+  COVE_TRY(const auto made, sandboxes.create(wish, patient(call)));
   Json result = {{"sandbox", made.name}, {"backend", made.backend}, {"kept", wish.keep}};
   if (!made.notes.empty()) result["notes"] = made.notes;
   return ToolResult{.structured = std::move(result)};
@@ -41,27 +41,27 @@ Result<ToolResult> list_sandboxes(Sandboxes& sandboxes, const Json&, const ToolC
 
 Result<ToolResult> fork_sandbox(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
   COVE_TRY(const auto names,
-           sandboxes.fork(arguments["sandbox"], arguments.value("count", std::size_t{1}), limited(call)));
+           sandboxes.fork(arguments["sandbox"], arguments.value("count", std::size_t{1}), patient(call)));
   return ToolResult{.structured = {{"sandboxes", names}}};
 }
 
 Result<ToolResult> snapshot_sandbox(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
   const auto tag = arguments["tag"].get<std::string>();
   if (tag.starts_with('.')) return fail(Errc::invalid, "a tag does not begin with a dot");
-  COVE_CHECK(sandboxes.snapshot(arguments["sandbox"], tag, limited(call)));
+  COVE_CHECK(sandboxes.snapshot(arguments["sandbox"], tag, patient(call)));
   return ToolResult{.structured = {{"sandbox", arguments["sandbox"]}, {"tag", tag}}};
 }
 
 Result<ToolResult> undo_sandbox(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
-  COVE_TRY(const auto sandbox, sandboxes.find(arguments["sandbox"], limited(call)));
+  COVE_TRY(const auto sandbox, sandboxes.find(arguments["sandbox"], patient(call)));
   const auto count = arguments.value("count", std::uint32_t{1});
-  COVE_CHECK(sandbox->undo(count, limited(call)));
+  COVE_CHECK(sandbox->undo(count, patient(call)));
   return ToolResult{.structured = {{"sandbox", sandbox->name()}, {"undone", count}}};
 }
 
 Result<ToolResult> stop_sandbox(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
   const proto::StopRequest request{.remove = arguments.value("remove", false)};
-  COVE_CHECK(sandboxes.stop(arguments["sandbox"], request, limited(call)));
+  COVE_CHECK(sandboxes.stop(arguments["sandbox"], request, patient(call)));
   return ToolResult{.structured = {{"sandbox", arguments["sandbox"]}, {"stopped", true}}};
 }
 

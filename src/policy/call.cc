@@ -50,4 +50,8 @@ std::string shown(const SimpleCommand& command) {
   return shown(text);
 }
 
+bool is_any(std::string_view word, std::initializer_list<std::string_view> of) {
+  return std::find(of.begin(), of.end(), word) != of.end();
+}
+
 }  // namespace cove::policy

@@ -2,6 +2,7 @@
 
 // A command's words, cut into options and operands as most programs do: options begin with '-', until `--`.
 
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,6 +24,8 @@ struct Call {
   bool any_operand(std::string_view text) const;
   bool asks_for_help() const { return has('\0', "--help") || has('\0', "--version"); }
 };
+
+bool is_any(std::string_view word, std::initializer_list<std::string_view> of);
 
 // For sentences: in quotes, without control bytes, not longer than a line.
 std::string shown(const SimpleCommand& command);

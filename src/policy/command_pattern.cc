@@ -4,13 +4,12 @@
 #include <utility>
 
 #include "policy/glob_match.h"
+#include "policy/shell_parser_detail.h"
 
 namespace cove::policy {
 namespace {
 
-constexpr std::size_t kLongest = 4096;
-
-bool is_blank(char c) { return c == ' ' || c == '\t'; }
+constexpr std::size_t kLongestPattern = 4096;
 
 std::vector<std::string> split(std::string_view text) {
   std::vector<std::string> words;
@@ -40,7 +39,7 @@ bool match_word(const std::string& pattern, const std::string& text) {
 Result<CommandPattern> CommandPattern::make(std::string_view text) {
   CommandPattern pattern;
   const auto control = [](char c) { return static_cast<unsigned char>(c) < 0x20 && c != '\t'; };
-  if (text.size() > kLongest || std::any_of(text.begin(), text.end(), control))
+  if (text.size() > kLongestPattern || std::any_of(text.begin(), text.end(), control))
     return fail(Errc::invalid, "a pattern for commands is one line of at most 4096 bytes");
   pattern.text_ = text;
   pattern.words_ = split(text);

@@ -93,10 +93,6 @@ std::optional<Finding> judge_removal(const FloorCase& at) {
   return std::nullopt;
 }
 
-bool is_any(std::string_view name, std::initializer_list<std::string_view> of) {
-  return std::find(of.begin(), of.end(), name) != of.end();
-}
-
 }  // namespace
 
 std::optional<Finding> formats_disk(const FloorCase& at) {

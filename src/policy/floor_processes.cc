@@ -8,10 +8,6 @@ namespace {
 
 constexpr std::string_view kAskPerson = "ask the person at the machine to do it";
 
-bool is_any(std::string_view name, std::initializer_list<std::string_view> of) {
-  return std::find(of.begin(), of.end(), name) != of.end();
-}
-
 bool is_power_word(std::string_view text) {
   if (text.ends_with(".target")) text.remove_suffix(7);
   return is_any(text, {"poweroff", "reboot", "halt", "kexec", "soft-reboot", "suspend", "hibernate", "hybrid-sleep",

@@ -6,10 +6,6 @@
 namespace cove::policy {
 namespace {
 
-bool is_any(std::string_view text, std::initializer_list<std::string_view> of) {
-  return std::find(of.begin(), of.end(), text) != of.end();
-}
-
 std::string_view operand(const Call& call, std::size_t i) {
   return i < call.operands.size() ? std::string_view(call.operands[i]->text) : std::string_view();
 }

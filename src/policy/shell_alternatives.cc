@@ -8,7 +8,7 @@ namespace cove::policy {
 namespace {
 
 constexpr std::size_t kMost = 32;
-constexpr std::size_t kLongest = 256;
+constexpr std::size_t kLongestWord = 256;
 
 struct Braces {
   std::size_t open = 0;
@@ -124,7 +124,7 @@ void expand_all(std::vector<Word>& words, Expand expand) {
 
 std::vector<Word> alternatives(const Word& word, const Script& script) {
   std::vector<Word> words{word};
-  if (word.literal() || word.text.size() > kLongest) return words;
+  if (word.literal() || word.text.size() > kLongestWord) return words;
   expand_all(words, expand_braces);
   if (!script.values.empty()) expand_all(words, [&](const Word& each) { return expand_variable(each, script); });
   return words;

@@ -144,8 +144,8 @@ Word ShellParser::assignment() {
 
 // Long values are not paths or commands, and putting them in again and again would not be linear.
 void ShellParser::add_value(const std::string& name, Word value) {
-  constexpr std::size_t kLongest = 256;
-  if (name.size() + value.text.size() <= kLongest) script_.values.push_back({name, std::move(value)});
+  constexpr std::size_t kLongestValue = 256;
+  if (name.size() + value.text.size() <= kLongestValue) script_.values.push_back({name, std::move(value)});
 }
 
 void ShellParser::array(Word& word_with_array) {

@@ -64,7 +64,7 @@ std::string make_round() {
          R"(IFS= \builtin read -r -d "" -t 999999999 -u 7 __cove; \builtin eval "$__cove")";
 }
 
-std::string make_program() { return std::string(kLoad) + make_round(); }
+std::string bash_program() { return std::string(kLoad) + make_round(); }
 
 // Whatever the login files or nobody has left: as a session begins.
 constexpr std::string_view kSettle =
@@ -334,10 +334,10 @@ class Bash : public Dialect {
   }
 
  private:
-  const std::vector<std::string> argv_{"bash", "--noprofile", "--norc", "-c", make_program()};
+  const std::vector<std::string> argv_{"bash", "--noprofile", "--norc", "-c", bash_program()};
   const std::vector<std::string> blank_argv_{
       "bash", "--noprofile", "--norc", "-c",
-      std::string(kLoad) + R"(\builtin read -r -u 4 __cove || \builtin exit 0; )" + make_program()};
+      std::string(kLoad) + R"(\builtin read -r -u 4 __cove || \builtin exit 0; )" + bash_program()};
   const std::string exit_trap_ = "trap -- " + quote(trap_action()) + " EXIT\n";  // as `trap -p` shows it
   const std::string round_ = make_round(), as_before_ = "0 1 bash \n" + exit_trap_;
   // To show a trap bash asks for the disposition of every signal, once: before the command, not after it.

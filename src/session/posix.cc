@@ -17,18 +17,18 @@ constexpr std::string_view kCapture =
     R"(printf '\0'; set; printf '\0%s\0' "$PWD"; export -p; printf '\0'; alias; )"
     R"(printf '\0\0END'; } >>"$__cove_f";; esac; } >/dev/null 2>&1)";
 
-std::string make_program() {
+std::string posix_program() {
   return std::string(R"({ . /dev/fd/3; } </dev/null >/dev/null 2>&1; printf r >&6; read -r __cove <&4 || exit 0; )"
                      R"(. /dev/fd/7 5>&-; )") +
          std::string(kCapture) + R"(; exit "$__cove_s")";
 }
 
-constexpr std::array<std::string_view, 16> kNotKept{
+constexpr std::array<std::string_view, 16> kNotKeptByPosix{
     "LINENO", "OPTIND",  "PPID",         "PS1",    "PS2",      "PS4",      "PWD",      "_",
     "RANDOM", "SECONDS", "EPOCHSECONDS", "__cove", "__cove_f", "__cove_o", "__cove_s", "EPOCHREALTIME"};
 
 bool is_kept(std::string_view name) {
-  return is_identifier(name) && std::find(kNotKept.begin(), kNotKept.end(), name) == kNotKept.end();
+  return is_identifier(name) && std::find(kNotKeptByPosix.begin(), kNotKept.end(), name) == kNotKept.end();
 }
 
 class Posix : public Dialect {
@@ -111,7 +111,7 @@ class Posix : public Dialect {
   std::optional<Ending> read_ending(std::string_view) const override { return std::nullopt; }
 
  private:
-  const std::vector<std::string> argv_{"sh", "-c", make_program()}, none_;
+  const std::vector<std::string> argv_{"sh", "-c", posix_program()}, none_;
   const std::string trap_ = "trap -- " + quote(kCapture) + " EXIT\n";
 };
 

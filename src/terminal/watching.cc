@@ -9,7 +9,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kTail = 2000;
+constexpr std::size_t kNoticeTail = 2000;
 
 }  // namespace
 
@@ -56,9 +56,9 @@ void Background::follow(const Found& found, std::vector<std::string> patterns, c
   notice["status"] = outcome ? "exited" : "lost";
   notice["exit_code"] = outcome ? outcome->exit_code : -1;
   if (!outcome) notice["error"] = outcome.error().message;
-  const auto page = read_log(*found.entry.sandbox, found.id, {.last_bytes = kTail * 4},
+  const auto page = read_log(*found.entry.sandbox, found.id, {.last_bytes = kNoticeTail * 4},
                              {.deadline = Deadline::after(std::chrono::seconds(5)), .stop = {}});
-  notice["output"] = page ? last_text(page->text, kTail, redaction) : "";
+  notice["output"] = page ? last_text(page->text, kNoticeTail, redaction) : "";
   notices_.add(std::move(notice));
 }
 

@@ -28,7 +28,7 @@ using Json = nlohmann::json;
 
 // Of the processor's time, not of the clock's: a machine that is busy interprets nothing. The clock ends what waits.
 constexpr std::int64_t kLimitNs = 300'000'000;
-constexpr auto kLongest = 5s;
+constexpr auto kLongestProbe = 5s;
 // Time and turns of each trial, as multiples. KVM's first machine since the boot costs more than later ones, and where
 // its host is itself a machine others may take the time: executed, four times the turns cost hardly more; interpreted,
 // four times as much.
@@ -176,7 +176,7 @@ std::string try_kvm(Words& words, std::uint32_t times) {
     _exit(0);
   }
   os::Child child = os::Child::adopt(cloned->pid, std::move(cloned->pidfd));
-  if (!child.wait(Deadline::after(kLongest))) {
+  if (!child.wait(Deadline::after(kLongestProbe))) {
     [[maybe_unused]] const auto sent = child.signal(SIGKILL);
     [[maybe_unused]] const auto reaped = child.wait(Deadline::after(2s));
   }
@@ -184,7 +184,7 @@ std::string try_kvm(Words& words, std::uint32_t times) {
   return words.text.data();
 }
 
-std::uint64_t now_ns() {
+std::uint64_t monotonic_ns() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC_RAW, &now);
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
@@ -192,9 +192,9 @@ std::uint64_t now_ns() {
 
 // The kernel inside would otherwise measure it against a clock that TCG does not keep in time, and hang.
 std::uint64_t measure_tsc_khz() {
-  const std::uint64_t begin = now_ns(), first = __rdtsc();
+  const std::uint64_t begin = monotonic_ns(), first = __rdtsc();
   usleep(150'000);
-  const std::uint64_t end = now_ns(), last = __rdtsc();
+  const std::uint64_t end = monotonic_ns(), last = __rdtsc();
   return end > begin ? (last - first) * 1'000'000 / (end - begin) : 0;
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kLongest = std::size_t{1} << 20;
+constexpr std::size_t kLongestAnswer = std::size_t{1} << 20;
 
 Result<void> send_all(int socket, std::string_view bytes, int fd) {
   while (!bytes.empty()) {
@@ -37,7 +37,7 @@ Result<Json> Qmp::read_line(Deadline deadline) {
       if (!line.is_object()) return fail(Errc::protocol, "QEMU says what is no JSON object");
       return line;
     }
-    if (heard_.size() > kLongest) return fail(Errc::protocol, "QEMU says more than it has to say");
+    if (heard_.size() > kLongestAnswer) return fail(Errc::protocol, "QEMU says more than it has to say");
     pollfd ready{socket_.get(), POLLIN, 0};
     if (poll(&ready, 1, deadline.poll_timeout()) == 0) return fail(Errc::timeout, "QEMU did not answer in time");
     std::array<char, 4096> bytes{};

@@ -3,21 +3,16 @@
 #include "cli/print.h"
 #include "cli/run_on_terminal.h"
 #include "cli/signals.h"
+#include "cli/subcommand.h"
 #include "cli/terminal.h"
 
 namespace cove::cli::msb {
 namespace {
 
-void describe_create(Arguments& arguments) {
-  static SandboxOptions options;
-  define(arguments, options);
-}
+struct CreateOptions : SandboxOptions {};
 
 // Kept over stop and start, as msb's are.
-int create_main(Arguments& arguments, std::vector<std::string> words) {
-  SandboxOptions options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, CreateOptions& options) {
   auto spec = make_spec(options);
   if (!spec) return failed(spec.error());
   spec->persistent = true;
@@ -42,11 +37,6 @@ void define(Arguments& arguments, RunOptions& options) {
   arguments.rest("COMMAND", options.command.argv, Need::optional);
 }
 
-void describe_run(Arguments& arguments) {
-  static RunOptions options;
-  define(arguments, options);
-}
-
 int run_here(Sandbox& sandbox, RunOptions& options) {
   const bool terminal = !options.no_terminal && (options.terminal || stdin_is_terminal());
   if (terminal) return run_on_terminal(sandbox, options.command, Input::ours);
@@ -54,10 +44,7 @@ int run_here(Sandbox& sandbox, RunOptions& options) {
 }
 
 // One with a name is kept, stopped; one without is gone afterwards.
-int run_main(Arguments& arguments, std::vector<std::string> words) {
-  RunOptions options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, RunOptions& options) {
   auto spec = make_spec(options.sandbox);
   if (!spec) return failed(spec.error());
   if (options.command.argv.empty()) options.command.argv = spec->command;
@@ -84,8 +71,8 @@ const Command kCreate{
     .usage = "[OPTIONS] IMAGE",
     .summary = "Make a sandbox and start it in the background",
     .examples = "  msb create --name t --memory 512M --no-net alpine\n  msb create --name t --replace ./rootfs",
-    .run = create_main,
-    .describe = describe_create,
+    .run = run_with<CreateOptions>,
+    .describe = describe_with<CreateOptions>,
     .program = "msb",
 };
 
@@ -94,8 +81,8 @@ const Command kRun{
     .usage = "[OPTIONS] IMAGE [-- COMMAND...]",
     .summary = "Make a sandbox of an image and run a command in it",
     .examples = "  msb run alpine -- echo hi\n  msb run -d --name web ./rootfs -- httpd -f",
-    .run = run_main,
-    .describe = describe_run,
+    .run = run_with<RunOptions>,
+    .describe = describe_with<RunOptions>,
     .program = "msb",
 };
 

@@ -1,23 +1,17 @@
 #include "backend/table.h"
-#include "cli/arguments.h"
 #include "cli/msb/options.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "record/record.h"
 
 namespace cove::cli::msb {
 namespace {
 
-void describe(Arguments& arguments) {
-  static Common common;
-  define(arguments, common);
-}
+struct DoctorOptions : Common {};
 
 // Only the backend that would be used decides.
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Common common;
-  define(arguments, common);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, DoctorOptions&) {
   const auto name = chosen_backend();
   if (!name) return failed(name.error());
   const auto home = record::home();
@@ -35,8 +29,8 @@ const Command kDoctor{
     .usage = "",
     .summary = "Whether sandboxes can be made here",
     .examples = "  msb doctor\n  cove doctor   # tells about every backend",
-    .run = main,
-    .describe = describe,
+    .run = run_with<DoctorOptions>,
+    .describe = describe_with<DoctorOptions>,
     .program = "msb",
 };
 

@@ -3,6 +3,7 @@
 #include "cli/msb/options.h"
 #include "cli/run_on_terminal.h"
 #include "cli/signals.h"
+#include "cli/subcommand.h"
 #include "cli/terminal.h"
 
 namespace cove::cli::msb {
@@ -24,7 +25,7 @@ int run_piped(Sandbox& sandbox, CommandSpec command) {
 
 namespace {
 
-struct Options {
+struct ExecOptions {
   Common common;
   std::string name;
   CommandSpec command;
@@ -32,7 +33,7 @@ struct Options {
   bool terminal = false, no_terminal = false, stream = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, ExecOptions& options) {
   define(arguments, options.common);
   arguments.texts("-e,--env", options.env, "K=V", "Set a variable for this command; K alone takes its value from here");
   arguments.text("-w,--workdir", options.command.cwd, "DIR", "Where it runs");
@@ -45,21 +46,13 @@ void define(Arguments& arguments, Options& options) {
   arguments.rest("COMMAND", options.command.argv, Need::optional);
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-int run(Sandbox& sandbox, const Options& options) {
+int run(Sandbox& sandbox, const ExecOptions& options) {
   const bool terminal = options.terminal || (stdin_is_terminal() && !options.no_terminal && !options.stream);
   if (terminal) return run_on_terminal(sandbox, options.command, Input::ours);
   return run_piped(sandbox, options.command);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, ExecOptions& options) {
   if (options.stream && options.terminal) return arguments.usage_error("--stream and --tty cannot be used together");
   auto env = with_values(options.env);
   if (!env) return failed(env.error());
@@ -81,8 +74,8 @@ const Command kExec{
     .usage = "[OPTIONS] NAME [-- COMMAND...]",
     .summary = "Run a command in a sandbox, which is started for it if it was stopped",
     .examples = "  msb exec t -- ls -la /\n  echo 1+1 | msb exec t -- bc\n  msb exec --env TOKEN t -- ./deploy",
-    .run = main,
-    .describe = describe,
+    .run = run_with<ExecOptions>,
+    .describe = describe_with<ExecOptions>,
     .program = "msb",
 };
 

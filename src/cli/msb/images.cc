@@ -6,6 +6,7 @@
 #include "cli/arguments.h"
 #include "cli/msb/msb.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "os/child.h"
 
 extern char** environ;
@@ -39,10 +40,7 @@ void define(Arguments& arguments, PullOptions& options) {
   arguments.positional("REFERENCE", options.reference, Need::required, "The image");
 }
 
-int pull_main(Arguments& arguments, std::vector<std::string> words) {
-  PullOptions options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, PullOptions& options) {
   std::vector<std::string> ours{"pull", options.reference};
   if (options.common.quiet) ours.emplace_back("--quiet");
   return run_image_program(std::move(ours));
@@ -59,10 +57,7 @@ void define(Arguments& arguments, LoadOptions& options) {
   arguments.text("-t,--tag", options.tag, "REF", "Name it so, whatever the archive says");
 }
 
-int load_main(Arguments& arguments, std::vector<std::string> words) {
-  LoadOptions options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, LoadOptions& options) {
   std::vector<std::string> ours{"load", options.input};
   if (!options.tag.empty()) ours.insert(ours.end(), {"--name", options.tag});
   if (options.common.quiet) ours.emplace_back("--quiet");
@@ -89,12 +84,6 @@ int image_main(Arguments& arguments, std::vector<std::string> words) {
   return run_image_program(std::move(words));
 }
 
-template <class Options>
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
 }  // namespace
 
 const Command kImage{
@@ -112,8 +101,8 @@ const Command kPull{
     .usage = "REFERENCE [--quiet]",
     .summary = "Fetch an image from a registry",
     .examples = "  msb pull alpine",
-    .run = pull_main,
-    .describe = describe<PullOptions>,
+    .run = run_with<PullOptions>,
+    .describe = describe_with<PullOptions>,
     .program = "msb",
 };
 
@@ -122,8 +111,8 @@ const Command kLoad{
     .usage = "[--input FILE] [--tag REF]",
     .summary = "Take images from an archive, as of docker save",
     .examples = "  msb load -i app.tar -t app:1\n  docker save app | msb load",
-    .run = load_main,
-    .describe = describe<LoadOptions>,
+    .run = run_with<LoadOptions>,
+    .describe = describe_with<LoadOptions>,
     .program = "msb",
 };
 

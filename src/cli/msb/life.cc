@@ -8,35 +8,35 @@
 namespace cove::cli::msb {
 namespace {
 
-struct Options {
+struct LifeOptions {
   Common common;
   std::vector<std::string> names;
   bool force = false;
   std::chrono::milliseconds grace{2000};
 };
 
-void define_names(Arguments& arguments, Options& options) {
+void define_names(Arguments& arguments, LifeOptions& options) {
   define(arguments, options.common);
   arguments.positionals("NAME", options.names, "The sandboxes");
 }
-void define_start(Arguments& arguments, Options& options) { define_names(arguments, options); }
-void define_stop(Arguments& arguments, Options& options) {
+void define_start(Arguments& arguments, LifeOptions& options) { define_names(arguments, options); }
+void define_stop(Arguments& arguments, LifeOptions& options) {
   arguments.flag("-f,--force", options.force, "Commands get no time to end by themselves");
   arguments.duration("-t,--timeout", options.grace, "How long commands have to end by themselves (2s)");
   define_names(arguments, options);
 }
-void define_remove(Arguments& arguments, Options& options) {
+void define_remove(Arguments& arguments, LifeOptions& options) {
   arguments.flag("-f,--force", options.force, "Also one that runs");
   define_names(arguments, options);
 }
 
-Result<void> start(const std::string& name, const Options&) {
+Result<void> start(const std::string& name, const LifeOptions&) {
   COVE_TRY(const auto opened, open_or_start(name));
   (void)opened;
   return {};
 }
 
-Result<void> stop(const std::string& name, const Options& options) {
+Result<void> stop(const std::string& name, const LifeOptions& options) {
   COVE_TRY(const record::Info info, look(name));
   if (info.life != record::Life::running) return {};
   COVE_TRY(Sandbox sandbox, Sandbox::open(info.name));
@@ -44,7 +44,7 @@ Result<void> stop(const std::string& name, const Options& options) {
   return sandbox.stop({.remove = false, .grace_ms = static_cast<std::uint32_t>(grace.count())});
 }
 
-Result<void> remove(const std::string& name, const Options& options) {
+Result<void> remove(const std::string& name, const LifeOptions& options) {
   COVE_TRY(const record::Info info, look(name));
   if (info.life == record::Life::running && !options.force)
     return fail(Errc::busy, "sandbox is running: " + name + "\n  → stop it first, or remove it with --force");
@@ -54,7 +54,7 @@ Result<void> remove(const std::string& name, const Options& options) {
 // Each name by itself: one that fails does not keep the others from it.
 template <auto Define, auto Act>
 int for_each_name(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
+  LifeOptions options;
   Define(arguments, options);
   if (auto code = arguments.parse(std::move(words))) return *code;
   int code = 0;
@@ -69,8 +69,8 @@ int for_each_name(Arguments& arguments, std::vector<std::string> words) {
 }
 
 template <auto Define>
-void describe(Arguments& arguments) {
-  static Options options;
+void describe_life(Arguments& arguments) {
+  static LifeOptions options;
   Define(arguments, options);
 }
 
@@ -82,7 +82,7 @@ const Command kStart{
     .summary = "Start sandboxes that were stopped",
     .examples = "  msb start t",
     .run = for_each_name<define_start, start>,
-    .describe = describe<define_start>,
+    .describe = describe_life<define_start>,
     .program = "msb",
 };
 
@@ -92,7 +92,7 @@ const Command kStop{
     .summary = "Stop sandboxes; their files stay",
     .examples = "  msb stop t\n  msb stop --force $(msb ls -q)",
     .run = for_each_name<define_stop, stop>,
-    .describe = describe<define_stop>,
+    .describe = describe_life<define_stop>,
     .program = "msb",
 };
 
@@ -102,7 +102,7 @@ const Command kRemove{
     .summary = "Forget sandboxes and everything in them",
     .examples = "  msb remove t\n  msb rm --force t u",
     .run = for_each_name<define_remove, remove>,
-    .describe = describe<define_remove>,
+    .describe = describe_life<define_remove>,
     .program = "msb",
 };
 

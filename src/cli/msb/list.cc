@@ -11,30 +11,30 @@
 namespace cove::cli::msb {
 namespace {
 
-struct Options {
+struct ListOptions {
   Common common;
   std::string name;
   bool json = false, running = false, stopped = false, all = false;
 };
 
-void define_format(Arguments& arguments, Options& options) {
+void define_format(Arguments& arguments, ListOptions& options) {
   define(arguments, options.common);
   arguments.value("--format", "FORMAT", "json", [&options](const std::string& text) -> Result<void> {
     options.json = true;
     return text == "json" ? Result<void>{} : fail(Errc::invalid, "'" + text + "' is not json, the only one there is");
   });
 }
-void define_list(Arguments& arguments, Options& options) {
+void define_list(Arguments& arguments, ListOptions& options) {
   define_format(arguments, options);
   arguments.flag("--running", options.running, "Those that run");
   arguments.flag("--stopped", options.stopped, "Those that do not");
 }
-void define_status(Arguments& arguments, Options& options) {
+void define_status(Arguments& arguments, ListOptions& options) {
   define_format(arguments, options);
   arguments.flag("-a,--all", options.all, "Also those that do not run");
   arguments.positional("NAME", options.name, Need::optional, "The sandbox");
 }
-void define_inspect(Arguments& arguments, Options& options) {
+void define_inspect(Arguments& arguments, ListOptions& options) {
   define_format(arguments, options);
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
 }
@@ -68,7 +68,7 @@ std::string to_json(const record::Info& info) {
          ", \"workdir\": " + json_quote(info.spec.cwd) + ", \"volumes\": [" + volumes + "]}";
 }
 
-int show(const std::vector<record::Info>& all, const Options& options) {
+int show(const std::vector<record::Info>& all, const ListOptions& options) {
   if (options.json) {
     std::string text = "[";
     for (const record::Info& info : all) text += (text.size() == 1 ? "\n  " : ",\n  ") + to_json(info);
@@ -85,7 +85,7 @@ int show(const std::vector<record::Info>& all, const Options& options) {
   return 0;
 }
 
-int show_those(const Options& options, bool running, bool others) {
+int show_those(const ListOptions& options, bool running, bool others) {
   auto all = record::list();
   if (!all) return failed(all.error());
   std::erase_if(*all,
@@ -94,14 +94,14 @@ int show_those(const Options& options, bool running, bool others) {
 }
 
 int list_main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
+  ListOptions options;
   define_list(arguments, options);
   if (auto code = arguments.parse(std::move(words))) return *code;
   return show_those(options, !options.stopped || options.running, !options.running || options.stopped);
 }
 
 int status_main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
+  ListOptions options;
   define_status(arguments, options);
   if (auto code = arguments.parse(std::move(words))) return *code;
   if (options.name.empty()) return show_those(options, true, options.all);
@@ -110,7 +110,7 @@ int status_main(Arguments& arguments, std::vector<std::string> words) {
 }
 
 int inspect_main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
+  ListOptions options;
   define_inspect(arguments, options);
   if (auto code = arguments.parse(std::move(words))) return *code;
   const auto info = look(options.name);
@@ -129,8 +129,8 @@ int inspect_main(Arguments& arguments, std::vector<std::string> words) {
 }
 
 template <auto Define>
-void describe(Arguments& arguments) {
-  static Options options;
+void describe_list(Arguments& arguments) {
+  static ListOptions options;
   Define(arguments, options);
 }
 
@@ -142,7 +142,7 @@ const Command kList{
     .summary = "List the sandboxes",
     .examples = "  msb ls\n  msb ls -q\n  msb ls --format json",
     .run = list_main,
-    .describe = describe<define_list>,
+    .describe = describe_list<define_list>,
     .program = "msb",
 };
 
@@ -152,7 +152,7 @@ const Command kStatus{
     .summary = "List the sandboxes that run, or show one",
     .examples = "  msb ps\n  msb status t",
     .run = status_main,
-    .describe = describe<define_status>,
+    .describe = describe_list<define_status>,
     .program = "msb",
 };
 
@@ -162,7 +162,7 @@ const Command kInspect{
     .summary = "What a sandbox is and how it is",
     .examples = "  msb inspect t --format json",
     .run = inspect_main,
-    .describe = describe<define_inspect>,
+    .describe = describe_list<define_inspect>,
     .program = "msb",
 };
 

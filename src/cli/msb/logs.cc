@@ -1,21 +1,21 @@
-#include "cli/arguments.h"
 #include "cli/live.h"
 #include "cli/msb/msb.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "cli/text.h"
 #include "record/record.h"
 
 namespace cove::cli::msb {
 namespace {
 
-struct Options {
+struct LogsOptions {
   Common common;
   std::string name;
   std::size_t tail = 0;  // 0: all
   bool follow = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, LogsOptions& options) {
   define(arguments, options.common);
   arguments.flag("-f,--follow", options.follow, "Go on until the last command ends");
   arguments.value("--tail", "N", "Only the last lines", [&options](const std::string& text) -> Result<void> {
@@ -23,11 +23,6 @@ void define(Arguments& arguments, Options& options) {
     return {};
   });
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 std::string last_lines(const std::string& text, std::size_t count) {
@@ -39,7 +34,7 @@ std::string last_lines(const std::string& text, std::size_t count) {
 }
 
 // The output of every command it knows, one after the other.
-Result<void> show(Sandbox& sandbox, const Options& options) {
+Result<void> show(Sandbox& sandbox, const LogsOptions& options) {
   COVE_TRY(const auto commands, sandbox.commands());
   Kept kept;
   LiveOutput live(nullptr);
@@ -58,10 +53,7 @@ Result<void> show(Sandbox& sandbox, const Options& options) {
   return {};
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, LogsOptions& options) {
   const auto info = look(options.name);
   if (!info) return failed(info.error());
   auto sandbox = Sandbox::open(info->name);
@@ -77,8 +69,8 @@ const Command kLogs{
     .usage = "NAME [--follow] [--tail N]",
     .summary = "What a sandbox's commands have written; kept while it runs",
     .examples = "  msb logs t\n  msb logs -f t",
-    .run = main,
-    .describe = describe,
+    .run = run_with<LogsOptions>,
+    .describe = describe_with<LogsOptions>,
     .program = "msb",
 };
 

@@ -4,18 +4,20 @@
 
 #include <span>
 
-#include "cli/arguments.h"
 #include "cli/command.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 #include "image/store.h"
 
 namespace cove::image {
 
 using cli::Arguments;
 using cli::Command;
+using cli::describe_with;
 using cli::Need;
 using cli::print;
 using cli::report;
+using cli::run_with;
 
 std::span<const Command> image_commands();
 // Of 'cove snapshot', which runs them as "snapshot-export" and "snapshot-import".

@@ -9,12 +9,12 @@
 namespace cove::image {
 namespace {
 
-struct Options {
+struct ImportOptions {
   std::string from, name, workdir, user;
   std::vector<std::string> env, cmd;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, ImportOptions& options) {
   arguments.texts("-e,--env", options.env, "NAME=VALUE", "A variable of the image");
   arguments.texts("--cmd", options.cmd, "WORD", "One word of the image's command; repeat it for more");
   arguments.text("--workdir", options.workdir, "DIR", "Where commands start");
@@ -23,12 +23,7 @@ void define(Arguments& arguments, Options& options) {
   arguments.positional("NAME", options.name, Need::required, "The image's name");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-Result<Image> import(const Options& options) {
+Result<Image> import(const ImportOptions& options) {
   ImportSpec spec;
   spec.name = options.name;
   spec.config.env = options.env;
@@ -48,10 +43,7 @@ Result<Image> import(const Options& options) {
   return import_tar(store, *source, spec);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, ImportOptions& options) {
   if (options.from == "-" && isatty(STDIN_FILENO) == 1)
     return arguments.usage_error("stdin is a terminal: pipe a tar into this command");
   for (const std::string& one : options.env) {
@@ -74,8 +66,8 @@ const Command kImport{
         "  cove image import rootfs/ mine:1\n"
         "  mmdebstrap --variant=minbase bookworm - | cove image import - debian:mine\n"
         "  cove image import rootfs.tar.zst mine --env LANG=C.UTF-8 --workdir /srv",
-    .run = main,
-    .describe = describe,
+    .run = run_with<ImportOptions>,
+    .describe = describe_with<ImportOptions>,
 };
 
 }  // namespace cove::image

@@ -5,13 +5,12 @@
 namespace cove::image {
 namespace {
 
-void define(Arguments& arguments, std::string& name) {
-  arguments.positional("NAME", name, Need::required, "The image, by name or by 12 digits of its id");
-}
+struct InspectOptions {
+  std::string name;
+};
 
-void describe(Arguments& arguments) {
-  static std::string name;
-  define(arguments, name);
+void define(Arguments& arguments, InspectOptions& options) {
+  arguments.positional("NAME", options.name, Need::required, "The image, by options.name or by 12 digits of its id");
 }
 
 Result<std::string> inspect(const std::string& name) {
@@ -30,11 +29,8 @@ Result<std::string> inspect(const std::string& name) {
   return json_text(json, 2) + "\n";
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  std::string name;
-  define(arguments, name);
-  if (auto code = arguments.parse(std::move(words))) return *code;
-  const auto text = inspect(name);
+int run(Arguments&, InspectOptions& options) {
+  const auto text = inspect(options.name);
   if (!text) return report(text.error());
   print(*text);
   return 0;
@@ -47,8 +43,8 @@ const Command kInspect{
     .usage = "NAME",
     .summary = "Show an image's config and layers as JSON",
     .examples = "  cove image inspect mine:1 | jq .config.exposed_ports",
-    .run = main,
-    .describe = describe,
+    .run = run_with<InspectOptions>,
+    .describe = describe_with<InspectOptions>,
 };
 
 }  // namespace cove::image

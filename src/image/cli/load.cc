@@ -8,21 +8,16 @@
 namespace cove::image {
 namespace {
 
-struct Options {
+struct LoadOptions {
   std::string file, name, platform;
   bool quiet = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, LoadOptions& options) {
   arguments.text("--name", options.name, "NAME", "Name it so, whatever the archive says");
   arguments.text("--platform", options.platform, "OS/ARCH", "Of an image for several; default: this machine's");
   arguments.flag("-q,--quiet", options.quiet, "Print nothing");
   arguments.positional("FILE", options.file, Need::required, "The archive, '-' for stdin");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // "dir/My_app.oci.tar.gz" is "my_app", if that can name an image.
@@ -33,7 +28,7 @@ std::string name_of_file(const std::string& file) {
   return normal_name(stem) ? stem : "";
 }
 
-Result<std::vector<Image>> load(const Options& options) {
+Result<std::vector<Image>> load(const LoadOptions& options) {
   LoadSpec spec;
   spec.name = options.name;
   if (!options.platform.empty()) {
@@ -49,10 +44,7 @@ Result<std::vector<Image>> load(const Options& options) {
   return load_archive(store, file ? file.get() : STDIN_FILENO, spec);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, LoadOptions& options) {
   if (options.file == "-" && isatty(STDIN_FILENO) == 1)
     return arguments.usage_error("stdin is a terminal: give a FILE, or pipe an archive into this command");
   const auto images = load(options);
@@ -73,8 +65,8 @@ const Command kLoad{
         "  cove image load app.tar\n"
         "  docker save app | cove image load -\n"
         "  skopeo copy docker://debian:12 oci-archive:d.tar:debian:12 && cove image load d.tar",
-    .run = main,
-    .describe = describe,
+    .run = run_with<LoadOptions>,
+    .describe = describe_with<LoadOptions>,
 };
 
 }  // namespace cove::image

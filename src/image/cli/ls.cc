@@ -6,18 +6,13 @@
 namespace cove::image {
 namespace {
 
-struct Options {
+struct LsOptions {
   bool json = false, names = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, LsOptions& options) {
   arguments.flag("--json", options.json, "Print a JSON array");
   arguments.flag("-q,--names", options.names, "Print names only");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // What can be written in place of a name.
@@ -37,10 +32,7 @@ void show_table(const std::vector<Image>& all) {
   cli::print_table(rows);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, LsOptions& options) {
   const auto store = open_store();
   if (!store) return report(store.error());
   const auto all = store->list();
@@ -64,8 +56,8 @@ const Command kLs{
     .usage = "[--json] [--names]",
     .summary = "List the images",
     .examples = "  cove image ls\n  cove image ls --json | jq -r '.[].name'",
-    .run = main,
-    .describe = describe,
+    .run = run_with<LsOptions>,
+    .describe = describe_with<LsOptions>,
 };
 
 }  // namespace cove::image

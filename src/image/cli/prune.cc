@@ -7,11 +7,12 @@
 namespace cove::image {
 namespace {
 
-void define(Arguments& arguments, bool& json) { arguments.flag("--json", json, "Print one JSON object"); }
+struct PruneOptions {
+  bool json = false;
+};
 
-void describe(Arguments& arguments) {
-  static bool json = false;
-  define(arguments, json);
+void define(Arguments& arguments, PruneOptions& options) {
+  arguments.flag("--json", options.json, "Print one JSON object");
 }
 
 // Images that came with a snapshot go with the last that stands on them.
@@ -33,14 +34,11 @@ Result<Pruned> prune() {
   return store.prune_after([&] { return in_use(store); });
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  bool json = false;
-  define(arguments, json);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, PruneOptions& options) {
   const auto pruned = prune();
   if (!pruned) return report(pruned.error());
   const std::string layers = std::to_string(pruned->layers.size()), leftovers = std::to_string(pruned->leftovers);
-  if (json) {
+  if (options.json) {
     print("{\"layers\":" + layers + ",\"bytes\":" + std::to_string(pruned->bytes) + ",\"leftovers\":" + leftovers +
           "}\n");
   } else {
@@ -57,8 +55,8 @@ const Command kPrune{
     .usage = "[--json]",
     .summary = "Remove layers that no image, sandbox or snapshot uses",
     .examples = "  cove image prune",
-    .run = main,
-    .describe = describe,
+    .run = run_with<PruneOptions>,
+    .describe = describe_with<PruneOptions>,
 };
 
 }  // namespace cove::image

@@ -11,15 +11,13 @@
 namespace cove::image {
 namespace {
 
-constexpr int kInterrupted = 130;
-
-struct Options {
+struct PullCommand {
   std::string name;
   bool quiet = false;
   std::optional<Platform> platform;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, PullCommand& options) {
   arguments.flag("-q,--quiet", options.quiet, "Say nothing but the image's name at the end");
   arguments.value("--platform", "OS/ARCH[/VARIANT]", "Instead of this machine's: linux/arm64",
                   [&options](const std::string& text) -> Result<void> {
@@ -29,19 +27,14 @@ void define(Arguments& arguments, Options& options) {
   arguments.positional("REF", options.name, cli::Need::required, "The image");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-std::unique_ptr<Progress> make_progress(const Options& options) {
+std::unique_ptr<Progress> make_progress(const PullCommand& options) {
   if (options.quiet) return make_no_progress();
   const char* term = std::getenv("TERM");
   const bool moves = isatty(STDERR_FILENO) != 0 && term != nullptr && std::string_view(term) != "dumb";
   return moves ? make_terminal_progress(STDERR_FILENO) : make_plain_progress(STDERR_FILENO);
 }
 
-Result<Image> pull_as_asked(const Options& options, const std::stop_token& stop) {
+Result<Image> pull_as_asked(const PullCommand& options, const std::stop_token& stop) {
   COVE_TRY(const Reference reference, parse_reference(options.name));
   COVE_TRY(Store store, open_store());
   PullOptions how{.platform = options.platform};
@@ -50,15 +43,12 @@ Result<Image> pull_as_asked(const Options& options, const std::stop_token& stop)
   return pull(store, reference, how, *progress, stop);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, PullCommand& options) {
   const StopOnSignal signals;
   const auto image = pull_as_asked(options, signals.token());
   if (!image) {
     const int code = cli::report(image.error());
-    return signals.token().stop_requested() ? kInterrupted : code;
+    return signals.token().stop_requested() ? cli::kInterrupted : code;
   }
   cli::print(image->name + "\n");
   return 0;
@@ -75,8 +65,8 @@ const Command kPull{
         "  cove image pull localhost:5000/team/tool@sha256:...\n"
         "  cove image pull docker-daemon:mine:latest\n"
         "  cove image pull containers-storage:localhost/mine",
-    .run = main,
-    .describe = describe,
+    .run = run_with<PullCommand>,
+    .describe = describe_with<PullCommand>,
 };
 
 }  // namespace cove::image

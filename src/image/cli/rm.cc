@@ -5,19 +5,14 @@
 namespace cove::image {
 namespace {
 
-struct Options {
+struct RmOptions {
   std::vector<std::string> names;
   bool force = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, RmOptions& options) {
   arguments.flag("-f,--force", options.force, "Also what sandboxes or snapshots use; what is not there is no error");
   arguments.positionals("NAME", options.names, "The images, by name or by 12 digits of their id");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // Whoever was made from it goes on without the name, but nobody else finds out what that was.
@@ -33,16 +28,13 @@ Result<void> check_unused(const Image& image) {
 }
 
 // A damaged one is still removed by its name.
-Result<void> remove(Store& store, const std::string& name, const Options& options) {
+Result<void> remove(Store& store, const std::string& name, const RmOptions& options) {
   const auto image = store.find(name);
   if (image && *image && !options.force) COVE_CHECK(check_unused(**image));
   return store.remove(image && *image ? (*image)->name : name);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments&, RmOptions& options) {
   auto store = open_store();
   if (!store) return report(store.error());
   int code = 0;
@@ -61,8 +53,8 @@ const Command kRm{
     .usage = "NAME... [--force]",
     .summary = "Forget images; 'cove image prune' then frees the space",
     .examples = "  cove image rm mine:1\n  cove image rm 3f2a91c0b7de && cove image prune",
-    .run = main,
-    .describe = describe,
+    .run = run_with<RmOptions>,
+    .describe = describe_with<RmOptions>,
 };
 
 }  // namespace cove::image

@@ -8,22 +8,17 @@
 namespace cove::image {
 namespace {
 
-struct Options {
+struct SaveOptions {
   std::string name, output, format = "oci";
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, SaveOptions& options) {
   arguments.text("-o,--output", options.output, "FILE", "Write there; default: stdout");
   arguments.text("--format", options.format, "FORMAT", "oci (default) or docker");
   arguments.positional("NAME", options.name, Need::required, "The image");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-Result<void> save(const Options& options) {
+Result<void> save(const SaveOptions& options) {
   COVE_TRY(const Store store, open_store());
   COVE_TRY(const Image image, find_image(store, options.name));
   const ArchiveFormat format = options.format == "docker" ? ArchiveFormat::docker : ArchiveFormat::oci;
@@ -39,10 +34,7 @@ Result<void> save(const Options& options) {
   return saved;
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, SaveOptions& options) {
   if (options.format != "oci" && options.format != "docker")
     return arguments.usage_error("--format: '" + options.format + "' is neither oci nor docker");
   if (options.output.empty() && isatty(STDOUT_FILENO) == 1)
@@ -60,8 +52,8 @@ const Command kSave{
     .examples =
         "  cove image save mine:1 -o mine.tar\n"
         "  cove image save mine:1 --format docker | docker load",
-    .run = main,
-    .describe = describe,
+    .run = run_with<SaveOptions>,
+    .describe = describe_with<SaveOptions>,
 };
 
 }  // namespace cove::image

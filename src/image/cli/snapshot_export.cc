@@ -17,22 +17,15 @@
 namespace cove::image {
 namespace {
 
-constexpr int kInterrupted = 130;
-
-struct Options {
+struct SnapshotExportOptions {
   std::string tag, file;
   bool quiet = false;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, SnapshotExportOptions& options) {
   arguments.flag("-q,--quiet", options.quiet, "Say nothing of what is left out, and show no progress");
   arguments.positional("TAG", options.tag, Need::required, "The snapshot");
   arguments.positional("FILE", options.file, Need::required, "Where to write the archive, '-' for stdout");
-}
-
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
 }
 
 // Complete or not there: written beside its place, and for its owner only, as variables of the sandbox are in it. What
@@ -102,7 +95,7 @@ Result<void> go_on(const std::stop_token& stop) {
   return fail(Errc::cancelled, "interrupted: nothing was written");
 }
 
-Result<void> write_snapshot(const Options& options, const std::stop_token& stop) {
+Result<void> write_snapshot(const SnapshotExportOptions& options, const std::stop_token& stop) {
   COVE_TRY(const std::string home, record::home());
   COVE_TRY(record::Snapshot snapshot, record::find_snapshot(options.tag));
   COVE_TRY(Store store, open_store());
@@ -132,17 +125,14 @@ Result<void> write_snapshot(const Options& options, const std::stop_token& stop)
   return output.finish();
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, SnapshotExportOptions& options) {
   if (options.file == "-" && isatty(STDOUT_FILENO) == 1)
     return arguments.usage_error("stdout is a terminal: give a FILE, or redirect");
   const StopOnSignal signals;
   const auto written = write_snapshot(options, signals.token());
   if (written) return 0;
   const int code = report(written.error());
-  return signals.token().stop_requested() ? kInterrupted : code;
+  return signals.token().stop_requested() ? cli::kInterrupted : code;
 }
 
 }  // namespace
@@ -155,8 +145,8 @@ const Command kSnapshotExport{
         "  cove snapshot export before before.tar\n"
         "  docker load -i before.tar && docker run -it localhost/snapshot:before\n"
         "  cove snapshot export before - | ssh there cove snapshot import - before",
-    .run = main,
-    .describe = describe,
+    .run = run_with<SnapshotExportOptions>,
+    .describe = describe_with<SnapshotExportOptions>,
 };
 
 }  // namespace cove::image

@@ -7,21 +7,16 @@
 namespace cove::image {
 namespace {
 
-struct Options {
+struct SnapshotImportOptions {
   std::string file, tag;
 };
 
-void define(Arguments& arguments, Options& options) {
+void define(Arguments& arguments, SnapshotImportOptions& options) {
   arguments.positional("FILE", options.file, Need::required, "What 'cove snapshot export' wrote, '-' for stdin");
   arguments.positional("TAG", options.tag, Need::required, "How to call it here");
 }
 
-void describe(Arguments& arguments) {
-  static Options options;
-  define(arguments, options);
-}
-
-Result<record::Snapshot> read_snapshot(const Options& options) {
+Result<record::Snapshot> read_snapshot(const SnapshotImportOptions& options) {
   UniqueFd file;
   if (options.file != "-") {
     file.reset(open(options.file.c_str(), O_RDONLY | O_CLOEXEC));
@@ -31,10 +26,7 @@ Result<record::Snapshot> read_snapshot(const Options& options) {
   return import_snapshot(store, file ? file.get() : STDIN_FILENO, options.tag);
 }
 
-int main(Arguments& arguments, std::vector<std::string> words) {
-  Options options;
-  define(arguments, options);
-  if (auto code = arguments.parse(std::move(words))) return *code;
+int run(Arguments& arguments, SnapshotImportOptions& options) {
   if (options.file == "-" && isatty(STDIN_FILENO) == 1)
     return arguments.usage_error("stdin is a terminal: give a FILE, or pipe an archive into this command");
   const auto snapshot = read_snapshot(options);
@@ -50,8 +42,8 @@ const Command kSnapshotImport{
     .usage = "FILE|- TAG",
     .summary = "Take a snapshot, its files and sessions, from an archive",
     .examples = "  cove snapshot import before.tar before\n  cove create --from before again",
-    .run = main,
-    .describe = describe,
+    .run = run_with<SnapshotImportOptions>,
+    .describe = describe_with<SnapshotImportOptions>,
 };
 
 }  // namespace cove::image
