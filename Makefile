@@ -25,6 +25,7 @@ bench: deps build/release/build.ninja ## measure, as ratios in one run; BENCH_AR
 
 lint: build/release/build.ninja ## clang-format and clang-tidy; only what changed since the last clean run
 	@scripts/format --check
+	@scripts/check-includes
 	@cmake --build --preset release -j $(JOBS)
 	@scripts/tidy --deep
 

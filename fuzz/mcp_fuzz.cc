@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <nlohmann/json.hpp>
 #include <string>
 
 #include "base/json_text.h"
@@ -36,7 +37,7 @@ std::vector<Tool> tools() {
   const Json schema = Json::parse(R"({"type": "object", "properties": {"a": {"type": "integer", "minimum": 1},
     "b": {"type": "array", "items": {"type": "string", "maxLength": 3}}, "c": {"enum": [1, "x", null]}},
     "additionalProperties": {"type": ["string", "null"]}})");
-  return {{"t", "T", "", schema, nullptr, {}, [](const Json& arguments, const ToolCall& call) -> Result<ToolResult> {
+  return {{"t", "T", "", schema, {}, {}, [](const Json& arguments, const ToolCall& call) -> Result<ToolResult> {
              if (call.progress) call.progress({.value = 1, .message = arguments.dump()});
              return ToolResult{.structured = arguments};
            }}};

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
 #include "record/outcome_json.h"
@@ -21,6 +22,12 @@ char* give(const Error& error) {
   // As programs write it.
   const std::string code = error.code == Errc::not_found ? "not_found" : std::string(name(error.code));
   return give(nlohmann::json{{"error", {{"code", code}, {"message", error.message}}}});
+}
+
+char* give_caught(const std::exception& caught) {
+  if (dynamic_cast<const nlohmann::json::exception*>(&caught) != nullptr)
+    return give(Error{Errc::invalid, std::string("the request is not understood: ") + caught.what()});
+  return give(Error{Errc::internal, caught.what()});
 }
 
 nlohmann::json to_json(const Outcome& outcome) {

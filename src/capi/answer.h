@@ -3,7 +3,7 @@
 #include <cove.h>
 
 #include <exception>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "base/error.h"
@@ -16,6 +16,7 @@ namespace cove::capi {
 char* give(const std::string& text);
 char* give(const nlohmann::json& json);
 char* give(const Error& error);
+char* give_caught(const std::exception& caught);
 
 nlohmann::json to_json(const Outcome& outcome);
 nlohmann::json to_json(const FileInfo& info);
@@ -30,10 +31,8 @@ template <class Work>
 char* guarded(Work work) {
   try {
     return work();
-  } catch (const nlohmann::json::exception& e) {
-    return give(Error{Errc::invalid, std::string("the request is not understood: ") + e.what()});
   } catch (const std::exception& e) {
-    return give(Error{Errc::internal, e.what()});
+    return give_caught(e);
   }
 }
 

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
+
 #include "cli/settings.h"
 #include "record/snapshots.h"
 #include "terminal/make_sandbox.h"

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "base/json_text.h"
 #include "capi/answer.h"
 #include "capi/forked.h"

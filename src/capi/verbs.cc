@@ -1,5 +1,7 @@
 #include "capi/verbs.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/json_text.h"
 #include "capi/answer.h"
 

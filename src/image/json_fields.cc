@@ -1,5 +1,7 @@
 #include "image/json_fields.h"
 
+#include <nlohmann/json.hpp>
+
 #include "base/json_text.h"
 #include "image/image.h"
 

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
 #include "image/archives.h"

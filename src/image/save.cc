@@ -1,6 +1,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 

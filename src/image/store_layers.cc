@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
 #include "image/digest.h"

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "base/json_text.h"
 #include "cli/overlays.h"
 #include "mcp/bounded.h"
@@ -44,10 +46,10 @@ Result<ToolResult> diff_sandbox(Sandboxes& sandboxes, const Json& arguments, con
     COVE_CHECK(summary.add(one));
     if (arguments.value("patch", true)) COVE_CHECK(changes::write_patch(one.where.states, one.changes, sink));
   }
-  return ToolResult{.structured = {{"sandbox", sandbox->name()},
-                                   {"changes", std::move(summary.changes)},
-                                   {"patch", patch.text()},
-                                   {"truncated", summary.cut || patch.cut()}}};
+  return ToolResult{.structured = Json{{"sandbox", sandbox->name()},
+                                       {"changes", std::move(summary.changes)},
+                                       {"patch", patch.text()},
+                                       {"truncated", summary.cut || patch.cut()}}};
 }
 
 }  // namespace cove::mcp

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "cli/text.h"
 #include "mcp/bounded.h"
@@ -85,12 +86,12 @@ Result<ToolResult> read_file(Sandboxes& sandboxes, const Json& arguments, const 
   COVE_TRY(const std::string bytes, read_limited(*sandbox, path, kMostFile, limited(call)));
   const Lines lines = cut_lines(bytes, arguments.value("start_line", std::uint64_t{1}),
                                 arguments.value("max_lines", std::uint64_t{2000}), std::size_t{256} << 10);
-  return ToolResult{.structured = {{"path", path},
-                                   {"content", cli::to_utf8(lines.text)},
-                                   {"start_line", lines.first},
-                                   {"end_line", lines.last},
-                                   {"total_lines", count_lines(bytes)},
-                                   {"truncated", lines.cut || bytes.size() == kMostFile}}};
+  return ToolResult{.structured = Json{{"path", path},
+                                       {"content", cli::to_utf8(lines.text)},
+                                       {"start_line", lines.first},
+                                       {"end_line", lines.last},
+                                       {"total_lines", count_lines(bytes)},
+                                       {"truncated", lines.cut || bytes.size() == kMostFile}}};
 }
 
 Result<ToolResult> write_file(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
@@ -102,7 +103,7 @@ Result<ToolResult> write_file(Sandboxes& sandboxes, const Json& arguments, const
     COVE_CHECK(sandbox->make_directory(path.substr(0, slash), limited(call)));
   const std::uint32_t mode = arguments.value("executable", false) ? 0755 : 0644;
   COVE_CHECK(sandbox->write_file(path, content, mode, limited(call)));
-  return ToolResult{.structured = {{"path", path}, {"bytes", content.size()}}};
+  return ToolResult{.structured = Json{{"path", path}, {"bytes", content.size()}}};
 }
 
 Result<ToolResult> edit_file(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
@@ -117,7 +118,7 @@ Result<ToolResult> edit_file(Sandboxes& sandboxes, const Json& arguments, const 
                                     ": give more of what is around it, or replace_all");
   const std::size_t replaced = replace_all(text, old_text, arguments["new_text"].get<std::string>());
   COVE_CHECK(sandbox->write_file(path, text, 0644, limited(call)));
-  return ToolResult{.structured = {{"path", path}, {"replacements", replaced}}};
+  return ToolResult{.structured = Json{{"path", path}, {"replacements", replaced}}};
 }
 
 Result<ToolResult> list_files(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
@@ -136,8 +137,8 @@ Result<ToolResult> list_files(Sandboxes& sandboxes, const Json& arguments, const
     if (!file.link_target.empty()) entry["link_target"] = cli::to_utf8(file.link_target);
     entries.push_back(std::move(entry));
   }
-  return ToolResult{
-      .structured = {{"path", path}, {"entries", std::move(entries)}, {"truncated", found.size() > kMost}}};
+  return ToolResult{.structured =
+                        Json{{"path", path}, {"entries", std::move(entries)}, {"truncated", found.size() > kMost}}};
 }
 
 }  // namespace cove::mcp

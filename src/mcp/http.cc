@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <thread>
 

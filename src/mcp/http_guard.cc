@@ -1,6 +1,7 @@
 #include "mcp/http_guard.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/ascii.h"
 #include "mcp/token.h"
@@ -37,7 +38,7 @@ bool lists(const HttpRequest& request, const std::string& name, std::string_view
   return std::any_of(first, last, [&](const auto& one) { return one.second.find(what) != std::string::npos; });
 }
 
-Refusal mismatch(const Json& id, const std::string& what) {
+Refusal mismatch(const JsonBox& id, const std::string& what) {
   return {.code = kHeaderMismatch, .message = "the headers do not fit the body: " + what, .id = id};
 }
 
@@ -50,7 +51,7 @@ std::optional<Refusal> check_modern(const HttpRequest& request, const Message& m
   if (request.field("mcp-protocol-version") != message.version)
     return mismatch(message.id, "MCP-Protocol-Version is not the protocol version in _meta");
   if (request.field("mcp-method") != message.method) return mismatch(message.id, "Mcp-Method is not the method");
-  const Json name = message.params.value("name", Json());
+  const Json name = message.params->value("name", Json());
   if (message.method == "tools/call" && name.is_string() && request.field("mcp-name") != name.get<std::string>())
     return mismatch(message.id, "Mcp-Name is not params.name");
   return std::nullopt;
@@ -97,7 +98,7 @@ std::optional<Refusal> check_headers(const HttpRequest& request, const Message& 
     return Refusal{.code = kUnsupportedVersion,
                    .message = "this protocol version is not supported",
                    .id = message.id,
-                   .data = {{"supported", supported_versions()}, {"requested", version.substr(0, 64)}}};
+                   .data = Json{{"supported", supported_versions()}, {"requested", version.substr(0, 64)}}};
   if (message.kind != Message::Kind::request) return std::nullopt;
   return Refusal{
       .code = kInvalidParams, .message = "_meta: io.modelcontextprotocol/protocolVersion is missing", .id = message.id};
@@ -106,7 +107,7 @@ std::optional<Refusal> check_headers(const HttpRequest& request, const Message& 
 Refusal check_refusal(const HttpRequest& request, const Refusal& refusal) {
   if (refusal.code != kUnsupportedVersion) return refusal;
   const std::string version = request.field("mcp-protocol-version").value_or("");
-  if (refusal.data["requested"] == version.substr(0, 64)) return refusal;
+  if (refusal.data->at("requested") == version.substr(0, 64)) return refusal;
   return mismatch(refusal.id, "MCP-Protocol-Version is not the protocol version in _meta");
 }
 

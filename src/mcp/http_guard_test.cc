@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace cove::mcp {
 namespace {
 
@@ -66,7 +68,11 @@ TEST(McpHttpGuard, APostIsJsonForWhoTakesJsonOrEvents) {
 }
 
 Message call_of(const char* tool) {
-  return {.era = Era::modern, .id = 1, .method = "tools/call", .params = {{"name", tool}}, .version = "2026-07-28"};
+  return {.era = Era::modern,
+          .id = Json(1),
+          .method = "tools/call",
+          .params = Json{{"name", tool}},
+          .version = "2026-07-28"};
 }
 
 TEST(McpHttpGuard, ModernHeadersSayWhatTheBodySays) {
@@ -87,7 +93,7 @@ TEST(McpHttpGuard, ModernHeadersSayWhatTheBodySays) {
     fields.emplace(name, value);
     EXPECT_EQ(code(fields, call_of("run")), kHeaderMismatch) << name << " twice";
   }
-  const Message legacy{.id = 1, .method = "ping", .params = Json::object()};
+  const Message legacy{.id = Json(1), .method = "ping", .params = Json::object()};
   EXPECT_EQ(code({}, legacy), 0);
   EXPECT_EQ(code({{"mcp-protocol-version", "2025-06-18"}}, legacy), 0);
   EXPECT_EQ(code({{"mcp-protocol-version", "nonsense"}}, legacy), kUnsupportedVersion);

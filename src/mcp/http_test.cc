@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 
 #include <future>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 namespace cove::mcp {
@@ -86,7 +87,7 @@ class McpHttp : public testing::Test {
                    "Wait",
                    "",
                    Json::object(),
-                   nullptr,
+                   {},
                    {},
                    [this](const Json&, const ToolCall& call) -> Result<ToolResult> {
                      if (call.progress) call.progress({.value = 1, .message = "begun"});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
 
@@ -16,14 +17,14 @@ bool is_id(const Json& id) {
   return id.is_number_integer() || (id.is_string() && id.get_ref<const std::string&>().size() <= kMostId);
 }
 
-Refusal refuse(int code, std::string why, const Json& id, Json data = nullptr) {
+Refusal refuse(int code, std::string why, const JsonBox& id, JsonBox data = {}) {
   return {.code = code, .message = std::move(why), .id = id, .data = std::move(data)};
 }
 
 // What a request claims about itself; none: it is a legacy one.
 std::optional<Refusal> read_era(Message& message) {
-  const auto meta = message.params.find("_meta");
-  if (meta == message.params.end()) return std::nullopt;
+  const auto meta = message.params->find("_meta");
+  if (meta == message.params->end()) return std::nullopt;
   if (!meta->is_object()) return refuse(kInvalidParams, "params._meta is not an object", message.id);
   const auto version = meta->find(kVersionKey);
   if (version == meta->end()) return std::nullopt;
@@ -34,7 +35,7 @@ std::optional<Refusal> read_era(Message& message) {
   const auto known = modern_versions();
   if (std::find(known.begin(), known.end(), message.version) == known.end()) {
     return refuse(kUnsupportedVersion, "this protocol version is not supported", message.id,
-                  {{"supported", supported_versions()}, {"requested", message.version.substr(0, 64)}});
+                  Json{{"supported", supported_versions()}, {"requested", message.version.substr(0, 64)}});
   }
   const auto capabilities = meta->find(kCapabilitiesKey);
   if (message.kind == Message::Kind::request && (capabilities == meta->end() || !capabilities->is_object()))
@@ -65,11 +66,11 @@ Json supported_versions() {
 }
 
 std::variant<Message, Refusal> read_message(std::string_view text) {
-  if (text.size() > kMostMessage) return refuse(kInvalidRequest, "the message is larger than 8 MiB", nullptr);
+  if (text.size() > kMostMessage) return refuse(kInvalidRequest, "the message is larger than 8 MiB", {});
   Json json = parse_json(text);
-  if (json.is_discarded()) return refuse(kParseError, "this is not JSON, or it is nested too deeply", nullptr);
-  if (json.is_array()) return refuse(kInvalidRequest, "batches are not supported: send one message at a time", nullptr);
-  if (!json.is_object()) return refuse(kInvalidRequest, "a message is a JSON object", nullptr);
+  if (json.is_discarded()) return refuse(kParseError, "this is not JSON, or it is nested too deeply", {});
+  if (json.is_array()) return refuse(kInvalidRequest, "batches are not supported: send one message at a time", {});
+  if (!json.is_object()) return refuse(kInvalidRequest, "a message is a JSON object", {});
   Message message;
   const bool has_id = json.contains("id");
   if (has_id && is_id(json["id"])) message.id = json["id"];
@@ -78,7 +79,7 @@ std::variant<Message, Refusal> read_message(std::string_view text) {
     if (!json["method"].is_string()) return refuse(kInvalidRequest, "method is not a string", message.id);
     message.method = json["method"].get<std::string>();
     if (has_id && message.id.is_null())
-      return refuse(kInvalidRequest, "id is neither a whole number nor a string of at most 256 bytes", nullptr);
+      return refuse(kInvalidRequest, "id is neither a whole number nor a string of at most 256 bytes", {});
     message.kind = has_id ? Message::Kind::request : Message::Kind::notification;
   } else {
     if (!json.contains("result") && !json.contains("error"))
@@ -103,9 +104,9 @@ std::string result_text(const Json& id, const Json& result) {
 
 std::string error_text(const Refusal& refusal) {
   Json message = envelope();
-  message["id"] = refusal.id;
+  message["id"] = *refusal.id;
   message["error"] = {{"code", refusal.code}, {"message", refusal.message}};
-  if (!refusal.data.is_null()) message["error"]["data"] = refusal.data;
+  if (!refusal.data.is_null()) message["error"]["data"] = *refusal.data;
   return json_text(message);
 }
 

@@ -8,12 +8,14 @@
 // one connection, serves both.
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
+
+#include "base/json_box.h"
 
 namespace cove::mcp {
 
@@ -36,9 +38,9 @@ struct Message {
   enum class Kind : unsigned char { request, notification, response };
   Kind kind = Kind::request;
   Era era = Era::legacy;
-  Json id;              // a string or a whole number; null if it is no request
+  JsonBox id;           // a string or a whole number; null if it is no request
   std::string method;   // "" for a response
-  Json params;          // an object
+  JsonBox params;       // an object
   std::string version;  // modern: the revision
 };
 
@@ -46,8 +48,8 @@ struct Message {
 struct Refusal {
   int code = kInvalidRequest;
   std::string message;
-  Json id = nullptr;
-  Json data = nullptr;
+  JsonBox id;
+  JsonBox data;
 };
 
 std::variant<Message, Refusal> read_message(std::string_view text);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 namespace cove::mcp {
 namespace {
 
@@ -28,8 +30,8 @@ std::string modern(const std::string& version) {
 }
 
 TEST(McpMessage, ARequestHasItsIdAsItWasGiven) {
-  EXPECT_EQ(taken(R"({"jsonrpc":"2.0","id":"7","method":"ping"})").id, "7");
-  EXPECT_EQ(taken(R"({"jsonrpc":"2.0","id":7,"method":"ping"})").id, 7);
+  EXPECT_EQ(*taken(R"({"jsonrpc":"2.0","id":"7","method":"ping"})").id, "7");
+  EXPECT_EQ(*taken(R"({"jsonrpc":"2.0","id":7,"method":"ping"})").id, 7);
   EXPECT_EQ(taken(R"({"jsonrpc":"2.0","method":"x"})").kind, Message::Kind::notification);
   EXPECT_EQ(taken(R"({"jsonrpc":"2.0","id":7,"result":{}})").kind, Message::Kind::response);
 }
@@ -43,9 +45,9 @@ TEST(McpMessage, TheEraIsWhatTheMessageSays) {
 TEST(McpMessage, AnUnknownModernVersionIsToldWhatThereIs) {
   const Refusal refusal = refused(modern("2031-01-01"));
   EXPECT_EQ(refusal.code, kUnsupportedVersion);
-  EXPECT_EQ(refusal.data["requested"], "2031-01-01");
-  EXPECT_EQ(refusal.data["supported"][0], "2026-07-28");
-  EXPECT_EQ(refusal.id, 1);
+  EXPECT_EQ(refusal.data->at("requested"), "2031-01-01");
+  EXPECT_EQ(refusal.data->at("supported")[0], "2026-07-28");
+  EXPECT_EQ(*refusal.id, 1);
 }
 
 TEST(McpMessage, AModernRequestWithoutCapabilitiesIsRefused) {

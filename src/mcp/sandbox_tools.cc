@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include "base/json_text.h"
 #include "cli/rows.h"
 #include "mcp/handlers.h"
@@ -36,33 +38,33 @@ Result<ToolResult> list_sandboxes(Sandboxes& sandboxes, const Json&, const ToolC
                     {"kept", !info.spec.owned},
                     {"created_unix", info.created_unix}});
   }
-  return ToolResult{.structured = {{"sandboxes", std::move(rows)}}};
+  return ToolResult{.structured = Json{{"sandboxes", std::move(rows)}}};
 }
 
 Result<ToolResult> fork_sandbox(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
   COVE_TRY(const auto names,
            sandboxes.fork(arguments["sandbox"], arguments.value("count", std::size_t{1}), patient(call)));
-  return ToolResult{.structured = {{"sandboxes", names}}};
+  return ToolResult{.structured = Json{{"sandboxes", names}}};
 }
 
 Result<ToolResult> snapshot_sandbox(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
   const auto tag = arguments["tag"].get<std::string>();
   if (tag.starts_with('.')) return fail(Errc::invalid, "a tag does not begin with a dot");
   COVE_CHECK(sandboxes.snapshot(arguments["sandbox"], tag, patient(call)));
-  return ToolResult{.structured = {{"sandbox", arguments["sandbox"]}, {"tag", tag}}};
+  return ToolResult{.structured = Json{{"sandbox", arguments["sandbox"]}, {"tag", tag}}};
 }
 
 Result<ToolResult> undo_sandbox(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
   COVE_TRY(const auto sandbox, sandboxes.find(arguments["sandbox"], patient(call)));
   const auto count = arguments.value("count", std::uint32_t{1});
   COVE_CHECK(sandbox->undo(count, patient(call)));
-  return ToolResult{.structured = {{"sandbox", sandbox->name()}, {"undone", count}}};
+  return ToolResult{.structured = Json{{"sandbox", sandbox->name()}, {"undone", count}}};
 }
 
 Result<ToolResult> stop_sandbox(Sandboxes& sandboxes, const Json& arguments, const ToolCall& call) {
   const proto::StopRequest request{.remove = arguments.value("remove", false)};
   COVE_CHECK(sandboxes.stop(arguments["sandbox"], request, patient(call)));
-  return ToolResult{.structured = {{"sandbox", arguments["sandbox"]}, {"stopped", true}}};
+  return ToolResult{.structured = Json{{"sandbox", arguments["sandbox"]}, {"stopped", true}}};
 }
 
 }  // namespace cove::mcp

@@ -1,6 +1,7 @@
 #include "mcp/schema.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
 

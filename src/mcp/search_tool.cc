@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "cli/text.h"
 #include "mcp/handlers.h"
@@ -93,7 +94,7 @@ Result<ToolResult> search_files(Sandboxes& sandboxes, const Json& arguments, con
   const bool ended = outcome.ending == Ending::exited;
   if (matches.json.empty() && (!ended || !complaints.empty()))
     return fail(Errc::invalid, "the search failed: " + cli::to_utf8(complaints.empty() ? outcome.detail : complaints));
-  return ToolResult{.structured = {{"matches", std::move(matches.json)}, {"truncated", matches.full() || !ended}}};
+  return ToolResult{.structured = Json{{"matches", std::move(matches.json)}, {"truncated", matches.full() || !ended}}};
 }
 
 }  // namespace cove::mcp

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "mcp/schema.h"
@@ -22,7 +23,7 @@ Json finished_result(Json result, Era era, const Json& server_info) {
 }
 
 Json progress_token(const Message& request) {
-  const Json meta = request.params.value("_meta", Json::object());
+  const Json meta = request.params->value("_meta", Json::object());
   Json token = meta.value("progressToken", Json());
   if (token.is_number_integer() || token.is_number_float()) return token;
   if (token.is_string() && token.get_ref<const std::string&>().size() <= kMostId) return token;
@@ -82,8 +83,8 @@ Server::~Server() { stop(); }
 
 void Server::take(Message message, const std::shared_ptr<Client>& client, const std::shared_ptr<Reply>& reply) {
   if (message.kind == Message::Kind::notification) {
-    const auto id = message.params.find("requestId");
-    if (message.method == "notifications/cancelled" && id != message.params.end() &&
+    const auto id = message.params->find("requestId");
+    if (message.method == "notifications/cancelled" && id != message.params->end() &&
         (id->is_number_integer() || id->is_string()))
       client->cancel(*id);
     return;
@@ -92,7 +93,7 @@ void Server::take(Message message, const std::shared_ptr<Client>& client, const 
   if (message.method == "tools/call") return start_call(std::move(message), client, reply);
   const auto answered = answer(message);
   if (const auto* refusal = std::get_if<Refusal>(&answered)) return reply->finish(error_text(*refusal));
-  reply->finish(result_text(message.id, finished_result(std::get<Json>(answered), message.era, server_info())));
+  reply->finish(result_text(*message.id, finished_result(std::get<Json>(answered), message.era, server_info())));
 }
 
 std::variant<Json, Refusal> Server::answer(const Message& request) const {
@@ -101,7 +102,7 @@ std::variant<Json, Refusal> Server::answer(const Message& request) const {
   if (!legacy && request.method == "server/discover") return discover();
   if (legacy && request.method == "ping") return Json::object();
   if (legacy && request.method == "initialize") {
-    if (request.params.value("protocolVersion", Json()).is_string()) return initialize(request);
+    if (request.params->value("protocolVersion", Json()).is_string()) return initialize(request);
     return refusal_of(request, kInvalidParams, "initialize: protocolVersion is missing");
   }
   return refusal_of(request, kMethodNotFound, "there is no method " + request.method.substr(0, 128));
@@ -110,7 +111,7 @@ std::variant<Json, Refusal> Server::answer(const Message& request) const {
 Json Server::server_info() const { return {{"name", "cove"}, {"title", "Cove"}, {"version", about_.version}}; }
 
 Json Server::initialize(const Message& request) const {
-  const auto wanted = request.params["protocolVersion"].get<std::string>();
+  const auto wanted = request.params->at("protocolVersion").get<std::string>();
   const auto known = legacy_versions();
   const bool is_known = std::find(known.begin(), known.end(), wanted) != known.end();
   return {{"protocolVersion", is_known ? wanted : std::string(known[0])},
@@ -128,7 +129,7 @@ Json Server::discover() const {
 }
 
 std::variant<Json, Refusal> Server::list_tools(const Message& request) const {
-  if (request.params.contains("cursor"))
+  if (request.params->contains("cursor"))
     return refusal_of(request, kInvalidParams, "this cursor is not ours: all tools are on one page");
   Json tools = Json::array();
   for (const Tool& tool : tools_) tools.push_back(to_json(tool));
@@ -138,7 +139,7 @@ std::variant<Json, Refusal> Server::list_tools(const Message& request) const {
 }
 
 const Tool* Server::find_tool(const Message& request) const {
-  const Json name = request.params.value("name", Json());
+  const Json name = request.params->value("name", Json());
   for (const Tool& tool : tools_) {
     if (name == tool.name) return &tool;
   }
@@ -151,7 +152,7 @@ std::variant<std::list<Server::Running>::iterator, Refusal> Server::admit(const 
   if (stopped_) return refusal_of(request, kInternalError, "the server is being stopped");
   if (running_.size() >= kMostCalls)
     return refusal_of(request, kInternalError, "64 calls are under way already: try again later");
-  if (!client.begin(request.id, stop))
+  if (!client.begin(*request.id, stop))
     return refusal_of(request, kInvalidRequest, "a request with this id is under way");
   return running_.insert(running_.end(), Running{stop});
 }
@@ -162,7 +163,7 @@ void Server::start_call(Message request, const std::shared_ptr<Client>& client, 
   };
   const Tool* tool = find_tool(request);
   if (tool == nullptr) return refuse(kInvalidParams, "there is no such tool: see tools/list");
-  if (!request.params.value("arguments", Json::object()).is_object())
+  if (!request.params->value("arguments", Json::object()).is_object())
     return refuse(kInvalidParams, "params.arguments is not an object");
   const std::stop_source stop;
   const auto admitted = admit(request, *client, stop);
@@ -170,14 +171,14 @@ void Server::start_call(Message request, const std::shared_ptr<Client>& client, 
   const auto running = std::get<std::list<Running>::iterator>(admitted);
   auto work = [this, tool, running, stop, client, reply, request] {
     auto last = run_call(request, *tool, stop.get_token(), *reply);
-    client->end(request.id);  // first: whoever has the answer may use the id again
+    client->end(*request.id);  // first: whoever has the answer may use the id again
     reply->finish(std::move(last));
     finished(running);
   };
   try {
     std::thread(std::move(work)).detach();
   } catch (const std::exception&) {
-    client->end(request.id);
+    client->end(*request.id);
     refuse(kInternalError, "no thread could be started for the call: try again later");
     finished(running);
   }
@@ -186,12 +187,12 @@ void Server::start_call(Message request, const std::shared_ptr<Client>& client, 
 std::optional<std::string> Server::run_call(const Message& request, const Tool& tool, const std::stop_token& stop,
                                             Reply& reply) const {
   try {
-    const Json arguments = request.params.value("arguments", Json::object());
+    const Json arguments = request.params->value("arguments", Json::object());
     const ToolCall call{.stop = stop, .progress = progress_of(request, reply)};
-    const auto checked = check_schema(tool.input_schema, arguments, "arguments");
+    const auto checked = check_schema(*tool.input_schema, arguments, "arguments");
     const Result<ToolResult> result = checked ? tool.run(arguments, call) : fail(checked.error());
     if (stop.stop_requested()) return std::nullopt;
-    return result_text(request.id, finished_result(to_json(result), request.era, server_info()));
+    return result_text(*request.id, finished_result(to_json(result), request.era, server_info()));
   } catch (const std::exception& error) {
     return error_text(refusal_of(request, kInternalError, std::string("internal error: ") + error.what()));
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <nlohmann/json.hpp>
 
 namespace cove::mcp {
 namespace {
@@ -31,13 +32,13 @@ Message request(const Json& id, const std::string& method, Json params = Json::o
 }
 
 Message cancelled(const Json& id) {
-  return {.kind = Message::Kind::notification, .method = "notifications/cancelled", .params = {{"requestId", id}}};
+  return {.kind = Message::Kind::notification, .method = "notifications/cancelled", .params = Json{{"requestId", id}}};
 }
 
 // "echo" gives back what it gets, "wait" waits to be stopped, "fail" fails, "throw" throws, "tell" tells of progress.
 std::vector<Tool> tools() {
   const Json text = Json::parse(R"({"type": "object", "properties": {"text": {"type": "string"}}})");
-  const auto make = [&](const char* name, auto run) { return Tool{name, name, "A tool", text, nullptr, {}, run}; };
+  const auto make = [&](const char* name, auto run) { return Tool{name, name, "A tool", text, {}, {}, run}; };
   return {make("echo",
                [](const Json& arguments, const ToolCall&) -> Result<ToolResult> {
                  return ToolResult{.structured = arguments};
@@ -47,13 +48,13 @@ std::vector<Tool> tools() {
                  std::promise<void> stopped;
                  const std::stop_callback callback(call.stop, [&] { stopped.set_value(); });
                  stopped.get_future().wait();
-                 return ToolResult{.structured = {{"stopped", true}}};
+                 return ToolResult{.structured = Json{{"stopped", true}}};
                }),
           make("fail", [](const Json&, const ToolCall&) -> Result<ToolResult> { return fail(Errc::denied, "no"); }),
           make("throw", [](const Json&, const ToolCall&) -> Result<ToolResult> { throw std::runtime_error("oh"); }),
           make("tell", [](const Json&, const ToolCall& call) -> Result<ToolResult> {
             if (call.progress) call.progress({.value = 1, .message = "half"});
-            return ToolResult{.structured = {{"told", static_cast<bool>(call.progress)}}};
+            return ToolResult{.structured = Json{{"told", static_cast<bool>(call.progress)}}};
           })};
 }
 

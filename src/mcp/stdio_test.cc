@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "base/unique_fd.h"
@@ -20,7 +21,7 @@ struct Pipe {
 };
 
 std::vector<Tool> tools() {
-  return {{"wait", "Wait", "Waits to be stopped", Json::object(), nullptr, {}, [](const Json&, const ToolCall& call) {
+  return {{"wait", "Wait", "Waits to be stopped", Json::object(), {}, {}, [](const Json&, const ToolCall& call) {
              while (!call.stop.stop_requested()) std::this_thread::yield();
              return Result<ToolResult>(ToolResult{.structured = Json::object()});
            }}};

@@ -22,8 +22,8 @@ struct ToolCall {
 };
 
 struct ToolResult {
-  Json structured = nullptr;  // an object as the output schema says; also sent as text
-  Json content = nullptr;     // an array, where text alone does not do
+  JsonBox structured;  // an object as the output schema says; also sent as text
+  JsonBox content;     // an array, where text alone does not do
   bool is_error = false;
 };
 
@@ -36,7 +36,7 @@ struct ToolHints {
 // reads its sentence and may do better.
 struct Tool {
   std::string name, title, description;
-  Json input_schema, output_schema;  // output_schema: null if it has none
+  JsonBox input_schema, output_schema;  // output_schema: null if it has none
   ToolHints hints;
   std::function<Result<ToolResult>(const Json& arguments, const ToolCall& call)> run;
 };

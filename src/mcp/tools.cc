@@ -1,6 +1,7 @@
 #include "mcp/tools.h"
 
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 
 #include "mcp/handlers.h"
 

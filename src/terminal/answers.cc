@@ -1,5 +1,7 @@
 #include "terminal/answers.h"
 
+#include <nlohmann/json.hpp>
+
 #include "terminal/bounded.h"
 
 namespace cove::terminal {

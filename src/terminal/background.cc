@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "record/record.h"
@@ -106,6 +107,12 @@ Json Background::act(const Json& request, const Call& call) {
   return failure({Errc::invalid, "action '" + action +
                                      "' is not known: there are list, poll, log, wait, kill, write, " +
                                      "submit, close and watch"});
+}
+
+Json Background::notifications(Deadline deadline) {
+  Json all = Json::array();
+  for (const JsonBox& notice : notices_.take(deadline)) all.push_back(*notice);
+  return all;
 }
 
 Result<Background::Found> Background::find(const Json& request) {

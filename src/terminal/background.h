@@ -12,7 +12,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -56,7 +56,7 @@ class Background {
   //   patterns     watch
   Json act(const Json& request, const Call& call);
 
-  Json notifications(Deadline deadline) { return notices_.take(deadline); }
+  Json notifications(Deadline deadline);  // an array; waits for the first one
 
  private:
   struct Entry {

@@ -4,6 +4,8 @@
 
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
+
 namespace cove::terminal {
 namespace {
 

@@ -1,16 +1,16 @@
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_box.h"
 
 namespace cove::terminal {
 
 struct TableEntry {
   std::string key;
-  nlohmann::json value;
+  JsonBox value;
   std::string where;  // FILE:LINE
 };
 

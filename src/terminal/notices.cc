@@ -1,6 +1,7 @@
 #include "terminal/notices.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace cove::terminal {
 
@@ -54,14 +55,14 @@ std::vector<LineWatch::Match> LineWatch::add(std::string_view text) {
   return matches;
 }
 
-void Notices::add(nlohmann::json notice) {
+void Notices::add(JsonBox notice) {
   const std::lock_guard guard(mutex_);
   waiting_.push_back(std::move(notice));
   if (waiting_.size() > kMost) waiting_.pop_front();
   came_.notify_all();
 }
 
-void Notices::add_match(nlohmann::json notice) {
+void Notices::add_match(JsonBox notice) {
   {
     const std::lock_guard guard(mutex_);
     if (!breaker_.allows(Clock::now())) return;
@@ -69,16 +70,13 @@ void Notices::add_match(nlohmann::json notice) {
   add(std::move(notice));
 }
 
-nlohmann::json Notices::take(Deadline deadline) {
+std::deque<JsonBox> Notices::take(Deadline deadline) {
   std::unique_lock lock(mutex_);
   if (deadline.is_never())
     came_.wait(lock, [&] { return !waiting_.empty(); });
   else
     came_.wait_until(lock, deadline.at(), [&] { return !waiting_.empty(); });
-  nlohmann::json all = nlohmann::json::array();
-  for (nlohmann::json& notice : waiting_) all.push_back(std::move(notice));
-  waiting_.clear();
-  return all;
+  return std::exchange(waiting_, {});
 }
 
 }  // namespace cove::terminal

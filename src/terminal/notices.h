@@ -6,13 +6,13 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/deadline.h"
+#include "base/json_box.h"
 
 namespace cove::terminal {
 
@@ -65,16 +65,16 @@ class LineWatch {
 class Notices {
  public:
   static constexpr std::size_t kMost = 1000;
-  void add(nlohmann::json notice);
+  void add(JsonBox notice);
   // A match; kept back when there are too many of all.
-  void add_match(nlohmann::json notice);
+  void add_match(JsonBox notice);
   // All there are, once; waits for the first one.
-  nlohmann::json take(Deadline deadline);
+  std::deque<JsonBox> take(Deadline deadline);
 
  private:
   std::mutex mutex_;
   std::condition_variable came_;
-  std::deque<nlohmann::json> waiting_;
+  std::deque<JsonBox> waiting_;
   WatchBreaker breaker_;
 };
 

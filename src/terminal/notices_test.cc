@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace cove::terminal {
 namespace {
@@ -57,10 +58,10 @@ TEST(LineWatch, LooksAtWholeLinesInWhateverPieces) {
 
 TEST(Notices, AreTakenOnceAndBounded) {
   Notices notices;
-  for (int i = 0; i < 1100; ++i) notices.add({{"n", i}});
+  for (int i = 0; i < 1100; ++i) notices.add(nlohmann::json{{"n", i}});
   const auto all = notices.take(Deadline::after(0s));
   EXPECT_EQ(all.size(), Notices::kMost);
-  EXPECT_EQ(all[0]["n"], 100);
+  EXPECT_EQ(all[0]->at("n"), 100);
   EXPECT_TRUE(notices.take(Deadline::after(0s)).empty());
 }
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <nlohmann/json.hpp>
 
 #include "cli/text.h"
 #include "terminal/settings.h"

@@ -1,5 +1,7 @@
 #include "terminal/request.h"
 
+#include <nlohmann/json.hpp>
+
 namespace cove::terminal {
 namespace {
 

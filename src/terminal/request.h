@@ -1,12 +1,13 @@
 #pragma once
 
 #include <chrono>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json_box.h"
 
 namespace cove::terminal {
 
@@ -19,7 +20,7 @@ struct Request {
   std::uint16_t rows = 30, columns = 120;
   bool notify_on_complete = false;
   std::vector<std::string> watch_patterns;
-  nlohmann::json overrides;  // an object or null
+  JsonBox overrides;  // an object or null
 };
 
 // invalid: the sentence for the caller.

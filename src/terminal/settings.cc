@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <mutex>
+#include <nlohmann/json.hpp>
 
 #include "cli/settings.h"
 #include "cli/text.h"
@@ -186,7 +187,7 @@ Result<Settings> parse_file(const std::string& path) {
   if (settings.spec.idle_timeout_ms != 0) settings.lifetime = std::chrono::milliseconds(settings.spec.idle_timeout_ms);
   COVE_TRY(const auto entries, read_terminal_table(path));
   for (const TableEntry& entry : entries) {
-    auto applied = apply_setting(settings, entry.key, entry.value);
+    auto applied = apply_setting(settings, entry.key, *entry.value);
     if (!applied) return fail(Errc::invalid, entry.where + ": " + applied.error().message);
   }
   return settings;

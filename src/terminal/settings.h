@@ -11,7 +11,7 @@
 // is an error that names it: nothing is guessed, and no backend stands in for another one.
 
 #include <chrono>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

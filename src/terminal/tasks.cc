@@ -144,13 +144,13 @@ void Tasks::note_cwd(const std::string& name, const std::string& cwd) {
   task->cwd = cwd;
 }
 
-nlohmann::json Tasks::overrides(const std::string& task) const {
+JsonBox Tasks::overrides(const std::string& task) const {
   const std::lock_guard guard(mutex_);
   const auto found = overrides_.find(task);
-  return found == overrides_.end() ? nlohmann::json() : found->second;
+  return found == overrides_.end() ? JsonBox() : found->second;
 }
 
-void Tasks::set_overrides(const std::string& task, nlohmann::json overrides) {
+void Tasks::set_overrides(const std::string& task, JsonBox overrides) {
   const std::lock_guard guard(mutex_);
   if (overrides.is_null())
     overrides_.erase(task);

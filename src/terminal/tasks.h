@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json_box.h"
 #include "client/cove.h"
 #include "terminal/settings.h"
 
@@ -53,8 +54,8 @@ class Tasks {
   void note_cwd(const std::string& task, const std::string& cwd);
 
   // What register_overrides() gave for the task; null if nothing.
-  nlohmann::json overrides(const std::string& task) const;
-  void set_overrides(const std::string& task, nlohmann::json overrides);
+  JsonBox overrides(const std::string& task) const;
+  void set_overrides(const std::string& task, JsonBox overrides);
 
   // Ends the task's sandbox, also while it is being made. `remove` forgets the files of a persistent one, too, whether
   // it runs or not. False: there was nothing. Idempotent.
@@ -88,7 +89,7 @@ class Tasks {
 
   mutable std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Task>> tasks_;
-  std::map<std::string, nlohmann::json> overrides_;
+  std::map<std::string, JsonBox> overrides_;
 };
 
 }  // namespace cove::terminal

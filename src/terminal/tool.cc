@@ -1,6 +1,7 @@
 #include "terminal/tool.h"
 
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
 #include "cli/text.h"
@@ -105,7 +106,7 @@ std::string Terminal::run(std::string_view text, const Hooks& hooks) {
 
 Answer Terminal::run(const Request& request, Hooks hooks) {
   Running running;
-  auto settings = read_settings(policy::host_env(), merged(tasks_.overrides(request.task), request.overrides));
+  auto settings = read_settings(policy::host_env(), merged(*tasks_.overrides(request.task), *request.overrides));
   if (!settings) return error_answer(settings.error().message);
   running.settings = std::move(*settings);
   running.timeout = request.timeout.value_or(running.settings.timeout);

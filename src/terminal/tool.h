@@ -12,6 +12,7 @@
 // Calls may be made from any number of threads; those of one task share its session.
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>

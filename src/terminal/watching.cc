@@ -1,5 +1,7 @@
 // The part of Background that waits for what commands have to tell: a thread for each that somebody wants to hear of.
 
+#include <nlohmann/json.hpp>
+
 #include "terminal/background.h"
 #include "terminal/log_reader.h"
 #include "terminal/plain_text.h"

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <thread>
 
 #include "mcp/http.h"
@@ -28,8 +29,8 @@ Tool giving(const char* name, Json content) {
   return {name,
           name,
           "For the conformance suite",
-          {{"type", "object"}},
-          nullptr,
+          Json{{"type", "object"}},
+          {},
           {},
           [content = std::move(content)](const Json&, const ToolCall&) -> Result<ToolResult> {
             return ToolResult{.content = content};

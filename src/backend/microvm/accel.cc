@@ -13,6 +13,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <nlohmann/json.hpp>
 
 #include "backend/microvm/files.h"
 #include "base/json_text.h"

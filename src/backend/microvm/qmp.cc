@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
 #include "os/pass_fd.h"

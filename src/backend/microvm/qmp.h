@@ -2,7 +2,7 @@
 
 // Orders to a QEMU: one JSON object per line, answered in turn. What it says is not believed to be well-formed.
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "base/deadline.h"

@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <nlohmann/json.hpp>
 
 #include "backend/microvm/files.h"
 #include "backend/microvm/ram.h"

@@ -1,6 +1,9 @@
+#include <nlohmann/json.hpp>
+
 #include "base/json_text.h"
 #include "image/cli/commands.h"
 #include "image/json_fields.h"
+#include "image/name.h"
 
 namespace cove::image {
 namespace {
@@ -37,6 +40,12 @@ int run(Arguments&, InspectOptions& options) {
 }
 
 }  // namespace
+
+std::string json_of(const Image& image) {
+  Json json = Json::parse(to_json(image));
+  json["short_name"] = short_name(image.name);
+  return json_text(json);
+}
 
 const Command kInspect{
     .name = "image inspect",

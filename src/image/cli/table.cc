@@ -1,8 +1,4 @@
-#include "base/json_text.h"
 #include "image/cli/commands.h"
-#include "image/digest.h"
-#include "image/json_fields.h"
-#include "image/name.h"
 #include "record/record.h"
 
 namespace cove::image {
@@ -26,12 +22,6 @@ Result<Image> find_image(const Store& store, const std::string& name) {
   COVE_TRY(auto image, store.find(name));
   if (image) return std::move(*image);
   return fail(Errc::not_found, "there is no image '" + name + "': 'cove image ls' lists them");
-}
-
-std::string json_of(const Image& image) {
-  Json json = Json::parse(to_json(image));
-  json["short_name"] = short_name(image.name);
-  return json_text(json);
 }
 
 }  // namespace cove::image
