@@ -14,6 +14,11 @@ void describe(Arguments& arguments) {
   define(arguments, options);
 }
 
+void describe_install(Arguments& arguments) {
+  static McpInstallOptions options;
+  define(arguments, options);
+}
+
 // The program that makes keepers is this one, wherever it stands.
 int main(Arguments&, std::vector<std::string> words) {
   setenv("COVE_PROGRAM", keeper_program().c_str(), 1);
@@ -72,7 +77,7 @@ const Command kMcpInstall{
         "  cove mcp install cursor --write\n"
         "  cove mcp install codex --write -- --net full --memory 2g",
     .run = main,
-    .describe = [](Arguments&) {},
+    .describe = describe_install,
 };
 
 }  // namespace cove::cli
