@@ -52,6 +52,7 @@ install: all ## install below PREFIX (/usr/local); DESTDIR for packagers
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 	build/cove completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cove
 	build/cove completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cove
+	build/cove man --directory $(DESTDIR)$(PREFIX)/share/man/man1
 
 deps: ## install the Debian packages of scripts/packages.txt that are missing
 	@scripts/install-deps

@@ -32,7 +32,7 @@ Arguments::Arguments(const Command& command) : command_(command), parser_(std::m
   app.description(std::string(command.summary));
   app.formatter(std::make_shared<Help>());
   app.get_formatter()->column_width(34);
-  app.set_help_flag("-h,--help", "This text");
+  app.set_help_flag("-h,--help", "Print this help");
   if (!command.examples.empty()) app.footer("Examples:\n" + std::string(command.examples));
 }
 
@@ -155,11 +155,22 @@ std::vector<Arguments::OptionInfo> Arguments::options() const {
   std::vector<OptionInfo> all;
   for (const CLI::Option* option : parser_->app.get_options()) {
     if (!option->nonpositional()) continue;
-    OptionInfo info{
-        .names = {}, .takes_value = option->get_items_expected_max() > 0, .help = option->get_description()};
+    OptionInfo info{.names = {},
+                    .takes_value = option->get_items_expected_max() > 0,
+                    .metavar = option->get_items_expected_max() > 0 ? option->get_type_name() : "",
+                    .help = option->get_description()};
     for (const std::string& name : option->get_snames()) info.names.push_back("-" + name);
     for (const std::string& name : option->get_lnames()) info.names.push_back("--" + name);
     all.push_back(std::move(info));
+  }
+  return all;
+}
+
+std::vector<Arguments::OptionInfo> Arguments::positionals() const {
+  std::vector<OptionInfo> all;
+  for (const CLI::Option* option : parser_->app.get_options()) {
+    if (option->get_positional())
+      all.push_back({.names = {option->get_name(true)}, .takes_value = true, .help = option->get_description()});
   }
   return all;
 }

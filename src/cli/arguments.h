@@ -45,9 +45,10 @@ class Arguments {
   struct OptionInfo {
     std::vector<std::string> names;
     bool takes_value = false;
-    std::string help;
+    std::string metavar, help;
   };
   std::vector<OptionInfo> options() const;
+  std::vector<OptionInfo> positionals() const;  // one name each
 
  private:
   std::vector<std::string> cut_rest(std::vector<std::string>& words) const;

@@ -59,6 +59,10 @@ std::string bash_completion() {
          "    COMPREPLY=($(compgen -W \"$options\" -- \"$word\"))\n"
          "  elif [[ ${COMP_WORDS[1]} == completion ]]; then\n"
          "    COMPREPLY=($(compgen -W 'bash zsh' -- \"$word\"))\n"
+         "  elif [[ ${COMP_WORDS[1]} == man ]]; then\n"
+         "    COMPREPLY=($(compgen -W '" +
+         names_of_commands() +
+         "' -- \"$word\"))\n"
          "  elif [[ ${COMP_WORDS[1]} == mcp ]]; then\n"
          "    if ((COMP_CWORD == 2)); then COMPREPLY=($(compgen -W 'install' -- \"$word\"));\n"
          "    elif [[ ${COMP_WORDS[2]} == install ]]; then COMPREPLY=($(compgen -W 'claude-desktop claude-code cursor "

@@ -3,6 +3,7 @@
 #include <exception>
 
 #include "cli/arguments.h"
+#include "cli/man_overview.h"
 #include "cli/print.h"
 #include "keeper/keeper_main.h"
 #include "record/launch.h"
@@ -18,14 +19,7 @@ std::string overview() {
     line.resize(std::max<std::size_t>(line.size() + 1, 14), ' ');
     text += line + std::string(command.summary) + "\n";
   }
-  return text +
-         "\n'cove COMMAND --help' tells more.\n\n"
-         "Examples:\n"
-         "  cove run -- 'echo hi; exit 3'      one command in a sandbox of its own\n"
-         "  cove create t                      a sandbox that stays\n"
-         "  cove sh t 'cd /tmp; X=1'           its session keeps directory, variables, functions\n"
-         "  cove sh t 'pwd; echo $X'\n"
-         "  cove rm t\n";
+  return text + "\n'cove COMMAND --help' tells more.\n\nExamples:\n" + std::string(kCove.examples) + "\n";
 }
 
 // Called under the name `msb` it is `cove msb`.

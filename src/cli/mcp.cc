@@ -68,7 +68,7 @@ const Command kMcpInstall{
         "  cove mcp install cursor --write\n"
         "  cove mcp install codex --write -- --net full --memory 2g",
     .run = run_mcp,
-    .describe = [](Arguments&) {},
+    .describe = describe_with<McpInstallOptions>,
 };
 
 }  // namespace cove::cli

@@ -4,11 +4,11 @@
 namespace cove::cli {
 
 std::span<const Command> commands() {
-  static const Command all[] = {kRun,        kCreate,  kSh,         kExec,    kShell,   kLs,    kInspect, kPs,
-                                kLogs,       kKill,    kAttach,     kCp,      kImage,   kDiff,  kApply,   kSnapshot,
-                                kSnapshots,  kRestore, kFork,       kUndo,    kHistory, kPause, kResume,  kSync,
-                                kCheckpoint, kBisect,  kStop,       kStart,   kRm,      kMcp,   kDoctor,  kGc,
-                                kSelftest,   kMsb,     kCompletion, kVersion, kKeeper};
+  static const Command all[] = {kRun,        kCreate,  kSh,         kExec,  kShell,   kLs,    kInspect, kPs,
+                                kLogs,       kKill,    kAttach,     kCp,    kImage,   kDiff,  kApply,   kSnapshot,
+                                kSnapshots,  kRestore, kFork,       kUndo,  kHistory, kPause, kResume,  kSync,
+                                kCheckpoint, kBisect,  kStop,       kStart, kRm,      kMcp,   kDoctor,  kGc,
+                                kSelftest,   kMsb,     kCompletion, kMan,   kVersion, kKeeper};
   return all;
 }
 

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <exception>
 
+#include "cli/man_page.h"
 #include "cli/print.h"
 #include "image/cli/commands.h"
 
@@ -37,12 +38,31 @@ const Command* find(const std::string& name) {
   return nullptr;
 }
 
+// What 'cove man' asks for: "man NAME" prints a page, "man --directory DIR" writes all of them.
+int manual(const std::vector<std::string>& words) {
+  std::vector<cli::ManualPage> pages{cli::manual_page(cli::kImage, image_commands())};
+  for (const Command& command : image_commands()) pages.push_back(cli::manual_page(command));
+  for (const Command& command : snapshot_commands()) pages.push_back(cli::manual_page(command));
+  if (words.size() == 3 && words[1] == "--directory") {
+    const auto written = cli::write_manual_pages(words[2], pages);
+    return written ? 0 : report(written.error());
+  }
+  for (const cli::ManualPage& page : pages) {
+    if (words.size() != 2 || page.name != "cove-" + words[1]) continue;
+    print(page.text);
+    return 0;
+  }
+  cli::complain("there is no such manual page\nTry 'cove image --help'.");
+  return cli::kUsageError;
+}
+
 int dispatch(std::vector<std::string> words) {
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == "help" && words.size() == 1)) {
     cli::print(overview());
     return words.empty() ? cli::kUsageError : 0;
   }
   if (words[0] == "help") words = {words[1], "--help"};
+  if (words[0] == "man") return manual(words);
   const Command* command = find(words[0]);
   if (command == nullptr) {
     cli::complain("there is no command 'image " + words[0] + "'\nTry 'cove image --help'.");

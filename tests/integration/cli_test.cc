@@ -173,7 +173,7 @@ TEST_F(Cli, ABadConfigurationIsNamedAndOnlyReadWhereItMatters) {
 
 TEST_F(Cli, EveryCommandHasHelpAndCompletionParses) {
   EXPECT_EQ(
-      run("for c in run create sh exec shell ls inspect ps logs kill attach cp stop start rm doctor completion; do "
+      run("for c in run create sh exec shell ls inspect ps logs kill attach cp stop start rm doctor completion man; do "
           "cove $c --help | grep -q Examples: || echo $c; done")
           .out,
       "");

@@ -1,4 +1,4 @@
-"""Cases 1-85 of the contract through the package, on native. What C++ code can see more closely, tests/conformance does."""
+"""Cases 1-85 of docs/contract.md through the package, on native. What C++ code can see more closely, tests/conformance does."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""The cases of the contract that concern the tool, on native."""
+"""The cases of docs/contract.md that concern the tool, on native."""
 
 import json
 import os
