@@ -87,7 +87,7 @@ class FakeKeeper {
   }
 
  private:
-  static bool readable(int fd, int timeout_ms = 10'000) {
+  static bool readable(int fd, int timeout_ms = 60'000) {
     pollfd wait{fd, POLLIN, 0};
     return poll(&wait, 1, timeout_ms) == 1;
   }

@@ -62,10 +62,10 @@ class NurseryTest : public testing::Test {
     Nursery::of_this_process().close();
     make_two();
     // A keeper that has said that its sandbox is gone is a process for a moment yet.
-    ASSERT_TRUE(eventually([] { return keepers(false).empty(); }, Seconds(10 * slack()))) << describe(keepers(false));
+    ASSERT_TRUE(eventually([] { return keepers(false).empty(); })) << describe(keepers(false));
   }
   void TearDown() override {
-    if (!eventually([] { return home().leftovers().empty(); }, Seconds(10 * slack()))) FAIL() << home().leftovers();
+    if (!eventually([] { return home().leftovers().empty(); })) FAIL() << home().leftovers();
   }
   static void make_two() {
     make();
@@ -75,7 +75,7 @@ class NurseryTest : public testing::Test {
 
 bool one_is_ahead() {
   // A first process that is ahead as well looks like its keeper.
-  return eventually([] { return keepers(true).size() >= 2; }, Seconds(10 * slack()));
+  return eventually([] { return keepers(true).size() >= 2; });
 }
 
 TEST_F(NurseryTest, BelongsToWhoMakesASecondSandboxAndHasOneKeeperAhead) {
@@ -98,8 +98,7 @@ TEST_F(NurseryTest, IsDoneWithoutWhenItIsKilledWithAllInIt) {
   }
   // What the killed ones had made ahead goes with the next look around, seconds later.
   const std::string look = cove_program() + " ls >/dev/null";
-  EXPECT_TRUE(
-      eventually([&] { return std::system(look.c_str()) == 0 && home().leftovers().empty(); }, Seconds(20 * slack())));
+  EXPECT_TRUE(eventually([&] { return std::system(look.c_str()) == 0 && home().leftovers().empty(); }));
 }
 
 TEST_F(NurseryTest, IsAnotherOneWhenTheEnvironmentIs) {
@@ -160,13 +159,13 @@ TEST_F(NurseryTest, LetsGoOfThePlaceWhenTheMountsOfTheHostChange) {
   }
   make(spec);
   const auto with_place = [] { return keepers(true).size() == 3; };  // nursery, keeper, first process
-  ASSERT_TRUE(eventually(with_place, Seconds(10 * slack())));
+  ASSERT_TRUE(eventually(with_place));
   const std::string at = home().make_directory("mounted");
   ASSERT_EQ(mount("test", at.c_str(), "tmpfs", 0, nullptr), 0);
-  EXPECT_TRUE(eventually([] { return keepers(true).size() == 2; }, Seconds(10 * slack())));
+  EXPECT_TRUE(eventually([] { return keepers(true).size() == 2; }));
   Sandbox one = make(spec);
   EXPECT_EQ(said_by(one, "echo works"), "works\n");
-  EXPECT_TRUE(eventually(with_place, Seconds(10 * slack()))) << "the next one has it again";
+  EXPECT_TRUE(eventually(with_place)) << "the next one has it again";
   EXPECT_EQ(umount2(at.c_str(), 0), 0) << "and holds on to nothing";
 }
 

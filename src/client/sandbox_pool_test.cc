@@ -22,7 +22,7 @@ SandboxSpec nameless_spec() {
 }
 
 bool comes_to(const SandboxPool& pool, std::size_t count) {
-  return eventually([&] { return pool.ready() == count; }, Seconds(30 * slack()));
+  return eventually([&] { return pool.ready() == count; });
 }
 
 // Of sandboxes: those in the nursery still bear its name.
@@ -46,7 +46,7 @@ class Pool : public testing::Test {
   void SetUp() override { home(); }
   // Keepers say that all is over a moment before they are gone themselves.
   void TearDown() override {
-    if (!eventually([] { return home().leftovers().empty(); }, Seconds(10 * slack()))) FAIL() << home().leftovers();
+    if (!eventually([] { return home().leftovers().empty(); })) FAIL() << home().leftovers();
   }
 };
 
@@ -112,8 +112,7 @@ TEST_F(Pool, DoesNotHandOutOneThatHasEnded) {
     if (keeper != getpid()) kill(keeper, SIGKILL);
   }
   ASSERT_TRUE(eventually(
-      [&] { return std::none_of(all.begin(), all.end(), [](pid_t pid) { return pid != getpid() && alive(pid); }); },
-      Seconds(10)));
+      [&] { return std::none_of(all.begin(), all.end(), [](pid_t pid) { return pid != getpid() && alive(pid); }); }));
   auto sandbox = pool.take();
   ASSERT_TRUE(sandbox) << sandbox.error().text();
   EXPECT_EQ(sandbox->sh("echo alive").value().output, "alive\n");
@@ -132,7 +131,7 @@ TEST_F(Pool, EndsWhatWasNotTakenAndLeavesWhatWas) {
     std::erase(pids, getpid());
     return pids.size();
   };
-  EXPECT_TRUE(eventually([&] { return left() == 1; }, Seconds(10 * slack())));
+  EXPECT_TRUE(eventually([&] { return left() == 1; }));
 }
 
 }  // namespace

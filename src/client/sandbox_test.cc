@@ -137,8 +137,7 @@ TEST(Sandbox, GivesUpAtTheDeadlineAndLeavesTheCommandAlone) {
     k.send(ClientType::started, proto::CommandStarted{.id = "c1", .existed = false});
     EXPECT_NE(k.receive().type, ClientType::interrupt);
   });
-  const auto completed =
-      sandbox.sh("sleep 9", {.deadline = Deadline::after(std::chrono::milliseconds(50)), .stop = {}});
+  const auto completed = sandbox.sh("sleep 9", {.deadline = Deadline::after(std::chrono::seconds(2)), .stop = {}});
   ASSERT_FALSE(completed);
   EXPECT_EQ(completed.error().code, Errc::timeout);
 }
@@ -206,7 +205,7 @@ TEST(Sandbox, ThatDoesNotExistIsNotFound) {
 TEST(Sandbox, IsRemovedOnlyWhenItIsGoneAndNotTheNextOneOfItsName) {
   FakeKeeper keeper;
   auto removal = std::async(std::launch::async, [] {
-    return Sandbox::remove("fake", {.deadline = Deadline::after(std::chrono::seconds(10)), .stop = {}});
+    return Sandbox::remove("fake", {.deadline = Deadline::after(std::chrono::seconds(60)), .stop = {}});
   });
   keeper.accept();
   EXPECT_EQ(keeper.receive().type, ClientType::stop);

@@ -19,7 +19,7 @@
 namespace cove::keeper {
 
 struct Received {
-  int type = -1;  // -1: the other end closed, or said nothing for ten seconds
+  int type = -1;  // -1: the other end closed, or said nothing for a minute
   std::uint32_t id = 0;
   std::string payload;
   template <class Body>
@@ -34,7 +34,7 @@ struct Received {
 class Peer {
  public:
   explicit Peer(UniqueFd fd) : fd_(std::move(fd)) {
-    const timeval limit{10, 0};
+    const timeval limit{60, 0};
     setsockopt(fd_.get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
   }
   template <class Type>

@@ -93,7 +93,7 @@ class KeeperReconnect : public KeeperTest {
     ASSERT_TRUE(record) << record.error().message;
     KeeperParts parts;
     parts.listener = *record->listen();
-    auto channel = place->connect(Deadline::after(10s));
+    auto channel = place->connect(Deadline::after(60s));
     ASSERT_TRUE(channel) << channel.error().message;
     parts.channel = std::move(*channel);
     parts.record = std::move(*record);
@@ -101,7 +101,7 @@ class KeeperReconnect : public KeeperTest {
     parts.place = std::move(place);
     thread_ = std::thread([parts = std::move(parts)]() mutable {
       Keeper keeper(std::move(parts));
-      const auto greeted = keeper.greet(Deadline::after(10s));
+      const auto greeted = keeper.greet(Deadline::after(60s));
       EXPECT_TRUE(greeted) << greeted.error().message;
       const auto ran = keeper.run();
       EXPECT_TRUE(ran) << ran.error().message;
@@ -137,7 +137,7 @@ class KeeperReconnect : public KeeperTest {
 };
 
 TEST_F(KeeperReconnect, OutputIsNeitherLostNorDoubledWhenTheChannelIsCutAgainAndAgain) {
-  begin(10s);
+  begin(60s);
   Peer client = begin_command(script("seq 1 1000000"));
   proto::Outcome outcome;
   std::size_t next = 1;
@@ -151,7 +151,7 @@ TEST_F(KeeperReconnect, OutputIsNeitherLostNorDoubledWhenTheChannelIsCutAgainAnd
 }
 
 TEST_F(KeeperReconnect, StdinArrivesByteExactWhenTheChannelIsCutAgainAndAgain) {
-  begin(10s);
+  begin(60s);
   proto::Run request = script("cat");
   request.start.with_stdin = true;
   Peer client = begin_command(request);
@@ -180,7 +180,7 @@ TEST_F(KeeperReconnect, StdinArrivesByteExactWhenTheChannelIsCutAgainAndAgain) {
 }
 
 TEST_F(KeeperReconnect, ARunningCommandGoesOnWhileTheGuestCannotBeReached) {
-  begin(20s);
+  begin(60s);
   place_->refusals = 5;
   const std::string mark = home_ / "mark";
   Peer client = begin_command(script("echo before; until [ -e " + mark + " ]; do sleep 0.01; done; echo after"));
@@ -228,7 +228,7 @@ class ContinuedPlace final : public Place {
       return fail_errno("connect");
     return Channel{UniqueFd(fcntl(socket.get(), F_DUPFD_CLOEXEC, 0)), std::move(socket)};
   }
-  std::chrono::milliseconds reconnect_within() const override { return 10s; }
+  std::chrono::milliseconds reconnect_within() const override { return 60s; }
   int gone_fd() const override { return -1; }
   Ended ended() override { return {"it ended"}; }
   Result<void> destroy(Deadline) override { return {}; }
@@ -238,7 +238,7 @@ class ContinuedPlace final : public Place {
 };
 
 TEST_F(KeeperReconnect, AnotherKeeperGoesOnWithWhatWasSaved) {
-  begin(20s);
+  begin(60s);
   const std::string mark = home_ / "mark";
   proto::Run request = script("echo before; until [ -e " + mark + " ]; do sleep 0.01; done; echo after; exit 3");
   request.id = "counter";
@@ -259,10 +259,10 @@ TEST_F(KeeperReconnect, AnotherKeeperGoesOnWithWhatWasSaved) {
   parts.record = std::move(*record);
   parts.spec = spec_;
   parts.place = std::make_unique<ContinuedPlace>(home_ / "guest");
-  parts.channel = *parts.place->connect(Deadline::after(10s));
+  parts.channel = *parts.place->connect(Deadline::after(60s));
   std::thread second([parts = std::move(parts)]() mutable {
     Keeper keeper(std::move(parts));
-    const auto greeted = keeper.greet(Deadline::after(10s));
+    const auto greeted = keeper.greet(Deadline::after(60s));
     EXPECT_TRUE(greeted) << greeted.error().message;
     const auto ran = keeper.run();
     EXPECT_TRUE(ran) << ran.error().message;
@@ -292,7 +292,7 @@ TEST_F(KeeperReconnect, AGuestThatDiedIsNotWaitedFor) {
   const std::string pid = follow(client, outcome, [&](std::size_t) { place_->kill_guest(); });
   EXPECT_EQ(outcome.ending, Ending::lost);
   EXPECT_NE(outcome.detail.find("killed by signal 9"), std::string::npos) << outcome.detail;
-  const Deadline deadline = Deadline::after(5s);
+  const Deadline deadline = Deadline::after(60s);
   while (kill(std::stoi(pid), 0) == 0 && !deadline.passed()) usleep(1000);
   EXPECT_FALSE(deadline.passed()) << "its command lives on";
   thread_.join();

@@ -135,7 +135,7 @@ TEST_F(McpHttp, ConnectionsThatDoNotFitAreClosedAndLeaveRoomAgain) {
   }
   EXPECT_EQ(hear(connected()), "");
   held.clear();
-  const Deadline deadline = Deadline::after(30s);
+  const Deadline deadline = Deadline::after(120s);
   std::string answer;
   while (answer.empty() && !deadline.passed()) {
     const UniqueFd fd = connected();
@@ -179,7 +179,7 @@ TEST_F(McpHttp, ALegacyCancellationIsAPostOfItsOwn) {
   EXPECT_EQ(status(ask(post(cancel))), 202);  // of nobody's session: reaches nothing
   EXPECT_FALSE(server_.drain(Deadline::after(20ms)));
   EXPECT_EQ(status(ask(post(cancel, id))), 202);
-  EXPECT_EQ(stopped_.get_future().wait_for(30s), std::future_status::ready);
+  EXPECT_EQ(stopped_.get_future().wait_for(120s), std::future_status::ready);
   EXPECT_EQ(hear(fd).find("\"result\""), std::string::npos);
 }
 
@@ -188,7 +188,7 @@ TEST_F(McpHttp, AModernCancellationIsTheEndOfTheConnection) {
   say(fd, post(modern("tools/call", "\"name\":\"wait\","), modern_fields("tools/call") + "Mcp-Name: wait\r\n"));
   EXPECT_NE(hear(fd, "begun"), "");
   fd.reset();
-  EXPECT_EQ(stopped_.get_future().wait_for(30s), std::future_status::ready);
+  EXPECT_EQ(stopped_.get_future().wait_for(120s), std::future_status::ready);
 }
 
 TEST_F(McpHttp, WhatDoesNotExistIs404ForTheModernAnd200ForTheLegacy) {
@@ -203,7 +203,7 @@ TEST_F(McpHttp, AServerThatIsToldToEndEndsItsCalls) {
   say(fd, post(kWait));
   EXPECT_NE(hear(fd, "begun"), "");
   server_.stop();
-  EXPECT_EQ(stopped_.get_future().wait_for(30s), std::future_status::ready);
+  EXPECT_EQ(stopped_.get_future().wait_for(120s), std::future_status::ready);
 }
 
 TEST(McpHttpListen, AddressesAreReadAndNamesAreNot) {

@@ -18,7 +18,7 @@ class Heard final : public Reply {
   }
   Json wait() {
     auto future = end_.get_future();
-    if (future.wait_for(30s) != std::future_status::ready) return "nothing within 30 s";
+    if (future.wait_for(120s) != std::future_status::ready) return "nothing within 120 s";
     return future.get();
   }
   std::vector<Json> notifications;
@@ -151,7 +151,7 @@ TEST_F(McpServer, AnIdThatIsUnderWayIsRefusedAndFreeAfterwards) {
   EXPECT_EQ(call(1, "echo")["error"]["code"], kInvalidRequest);
   client_->cancel_all();
   EXPECT_EQ(waiting->wait(), "cancelled");
-  ASSERT_TRUE(server_.drain(Deadline::after(30s)));
+  ASSERT_TRUE(server_.drain(Deadline::after(120s)));
   EXPECT_EQ(call(1, "echo")["result"]["isError"], false);
 }
 

@@ -52,7 +52,7 @@ TEST(Descendants, KillReachesWhatCalledSetsidAndIgnoresTerm) {
   ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
   Family family = make_family("trap '' TERM; setsid sh -c 'trap \"\" TERM; echo x >&3; sleep 100; sleep 100' & exit 0");
   // The pipe closes when the last holder of its write end is dead: that is the event to wait for.
-  const auto killed = kill_descendants(getpid(), Deadline::after(10s));
+  const auto killed = kill_descendants(getpid(), Deadline::after(60s));
   ASSERT_TRUE(killed) << killed.error().message;
   pollfd wait{family.ready.get(), POLLIN, 0};
   ASSERT_EQ(::poll(&wait, 1, 0), 1);
@@ -63,7 +63,7 @@ TEST(Descendants, KillReachesWhatCalledSetsidAndIgnoresTerm) {
 
 TEST(Descendants, KillOfNothingIsFine) {
   const Family family = make_family("echo x >&3; exec sleep 100");
-  EXPECT_TRUE(kill_descendants(family.shell.pid(), Deadline::after(1s)));
+  EXPECT_TRUE(kill_descendants(family.shell.pid(), Deadline::after(60s)));
   EXPECT_TRUE(family.shell.running());
 }
 

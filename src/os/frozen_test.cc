@@ -35,7 +35,7 @@ class FrozenProcesses : public testing::Test {
   }
   ~FrozenProcesses() override {
     if (shell_) [[maybe_unused]]
-      const auto killed = kill_descendants(shell_->pid(), Deadline::after(10s));
+      const auto killed = kill_descendants(shell_->pid(), Deadline::after(60s));
   }
   pid_t next_pid() {
     std::string line;
@@ -43,7 +43,7 @@ class FrozenProcesses : public testing::Test {
     return std::atoi(line.c_str());
   }
   static bool becomes(const std::function<bool()>& what) {
-    for (const Deadline deadline = Deadline::after(10s); !deadline.passed(); usleep(200)) {
+    for (const Deadline deadline = Deadline::after(60s); !deadline.passed(); usleep(200)) {
       if (what()) return true;
     }
     return false;
@@ -54,12 +54,12 @@ class FrozenProcesses : public testing::Test {
 };
 
 TEST_F(FrozenProcesses, StandStillAndOnlyThoseThatRanGoOn) {
-  start("sleep 100 & echo $! >&3; sleep 100 & echo $! >&3; kill -STOP $!; echo done >&3; wait");
+  start("sleep 999 & echo $! >&3; sleep 999 & echo $! >&3; kill -STOP $!; echo done >&3; wait");
   const pid_t runs = next_pid(), waits = next_pid();
   next_pid();
   ASSERT_TRUE(becomes([&] { return stat_of(waits).stopped(); }));
   {
-    const Frozen frozen(shell_->pid());
+    const Frozen frozen(shell_->pid(), 60s);
     EXPECT_TRUE(stat_of(runs).stopped());
     EXPECT_TRUE(stat_of(waits).stopped());
     EXPECT_FALSE(stat_of(shell_->pid()).stopped()) << "the root is not among them";
@@ -73,7 +73,7 @@ TEST_F(FrozenProcesses, WhatForksAllTheTimeStandsStillToo) {
   next_pid();
   for (int i = 0; i < 20; ++i) {
     {
-      const Frozen frozen(shell_->pid(), 5s);
+      const Frozen frozen(shell_->pid(), 60s);
       const auto before = descendants(shell_->pid());
       for (const pid_t pid : before) EXPECT_TRUE(stat_of(pid).stopped() || stat_of(pid).state == 'D') << i;
       EXPECT_EQ(descendants(shell_->pid()), before) << i;
@@ -88,7 +88,7 @@ TEST_F(FrozenProcesses, WhatForksAllTheTimeStandsStillToo) {
 }
 
 TEST_F(FrozenProcesses, NothingBelowIsFine) {
-  start("echo $$ >&3; exec sleep 100");
+  start("echo $$ >&3; exec sleep 999");
   next_pid();
   const Frozen frozen(shell_->pid());
   EXPECT_FALSE(stat_of(shell_->pid()).stopped());

@@ -23,7 +23,7 @@
 namespace cove::os {
 namespace {
 
-Deadline soon() { return Deadline::after(std::chrono::seconds(30)); }
+Deadline soon() { return Deadline::after(std::chrono::minutes(2)); }
 
 // Unlike that of any other test run on this machine.
 std::string own_name(const std::string& what) { return "test-" + std::to_string(getpid()) + "-" + what; }

@@ -22,7 +22,11 @@ TEST_F(Contract, Case082_TheActivityCallback) {
   ASSERT_TRUE(ran) << ran.error().text();
   EXPECT_EQ(ran->outcome.exit_code, 3);
   EXPECT_GE(told.size() - 1, 3U);
-  for (std::size_t i = 1; i < told.size(); ++i) EXPECT_GE(told[i] - told[i - 1], every - 100ms) << i;
+  // A call may come late, and the next one then comes sooner after it; but none before its time, and no two at once.
+  for (std::size_t i = 1; i < told.size(); ++i) {
+    EXPECT_GE(told[i] - told[0], every * i) << i;
+    EXPECT_GE(told[i] - told[i - 1], every / 2) << i;
+  }
 }
 
 }  // namespace

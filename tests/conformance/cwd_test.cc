@@ -86,7 +86,7 @@ TEST_F(Contract, Case047_OnlyTheUsersTraceIsSeen) {
 }
 
 TEST_F(Contract, Case048_ATimeoutLeavesTheDirectory) {
-  const Ran ran = sh_with_timeout("cd / && sleep 99", 300ms);
+  const Ran ran = sh_to_timeout("cd / && echo 1 >\"$OLDPWD/ready\" && sleep 999", {"ready"});
   EXPECT_EQ(ran.outcome.ending, Ending::timeout) << printable(ran);
   EXPECT_RAN(sh("pwd"), 0, scratch() + "\n");
 }

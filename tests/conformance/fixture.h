@@ -12,16 +12,18 @@
 #include "client/cove.h"
 #include "helpers/home.h"
 #include "helpers/process.h"
+#include "helpers/yardstick.h"
 
 namespace cove::conformance {
 
 using namespace std::chrono_literals;
 using testing_helpers::eventually;
 using testing_helpers::home;
+using testing_helpers::kPatience;
 using testing_helpers::make_spec;
 using testing_helpers::Seconds;
 using testing_helpers::set_env;
-using testing_helpers::slack;
+using testing_helpers::too_slow;
 
 // What a command did, with its output apart and together, in the order in which it came.
 struct Ran {
@@ -29,7 +31,7 @@ struct Ran {
   std::string output;                                  // both streams, true order
   std::string out, err;                                // each stream
   std::vector<std::pair<Stream, std::string>> pieces;  // neighbours of one stream joined
-  Seconds took{0};
+  Seconds took{0}, timeout{0};
 
   int code() const { return outcome.exit_code; }
   bool exited(int code) const { return outcome.ending == Ending::exited && outcome.exit_code == code; }
@@ -37,6 +39,9 @@ struct Ran {
 
 // Runs a command to its end. An Error, which no case expects, fails the test and gives an outcome `lost`.
 Ran run(Sandbox& sandbox, const CommandSpec& command, CommandIo io = {}, Call call = {});
+// The same for a command that its timeout is to end after it has made all files of `ready`, none of which is empty. It
+// has 1 s for that; a machine that is too slow gets twice as long in another try.
+Ran run_to_timeout(Sandbox& sandbox, CommandSpec command, const std::vector<std::string>& ready = {});
 
 // A sandbox for a test that needs its own; fails the test if it cannot be made.
 Sandbox create(const SandboxSpec& spec);
@@ -55,12 +60,6 @@ std::uint64_t big_bytes();
 
 // The shell's word for a string.
 std::string quoted(const std::string& text);
-// Wall-clock limits of the contract, stretched under sanitizers.
-inline Seconds limit(Seconds seconds) { return seconds * slack(); }
-// For what has to happen before a command's time is up.
-inline std::chrono::milliseconds long_enough(std::chrono::milliseconds time) {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(time * slack());
-}
 std::string printable(const Ran& ran);  // for failure messages
 
 class Contract : public ::testing::Test {
@@ -73,7 +72,8 @@ class Contract : public ::testing::Test {
   Ran sh(const std::string& script) { return sh(CommandSpec{.script = script}); }
   Ran sh(CommandSpec command, CommandIo io = {}, Call call = {});
   Ran sh_with_stdin(const std::string& script, std::string_view bytes);
-  Ran sh_with_timeout(const std::string& script, std::chrono::milliseconds timeout);
+  // As run_to_timeout; `ready` are names of files in scratch.
+  Ran sh_to_timeout(const std::string& script, const std::vector<std::string>& ready = {});
   std::string start(const std::string& script);  // in the background; its id
   CommandSpec command(const std::string& script) const;
 
@@ -81,9 +81,9 @@ class Contract : public ::testing::Test {
   const std::string& scratch() const { return scratch_; }
   // Inside, by a session of its own: is this process there and not a zombie?
   bool alive_inside(const std::string& pid);
-  bool dies_inside(const std::string& pid, Seconds within = 5s);
-  std::string read_inside(const std::string& name);                    // a file of scratch, without its last newline
-  bool appears_inside(const std::string& name, Seconds within = 10s);  // such a file, not empty
+  bool dies_inside(const std::string& pid);
+  std::string read_inside(const std::string& name);  // a file of scratch, without its last newline
+  bool appears_inside(const std::string& name);      // such a file, not empty
 
  private:
   std::string session_, scratch_;

@@ -17,7 +17,7 @@ class NothingLeft : public ::testing::Environment {
   void SetUp() override { home(); }
   void TearDown() override {
     drop_shared_sandbox();
-    const bool clean = eventually([] { return home().leftovers().empty(); }, limit(5s));
+    const bool clean = eventually([] { return home().leftovers().empty(); });
     EXPECT_TRUE(clean) << "left after all sandboxes ended:\n" << home().leftovers();
   }
 };

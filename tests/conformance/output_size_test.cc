@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 Ran attach(Sandbox& sandbox, const std::string& id, std::uint64_t from) {
   Ran ran;
   const auto keep = [&](Stream, std::string_view bytes) { ran.output += bytes; };
-  auto outcome = sandbox.attach({.id = id, .from = from}, {.output = keep}, {.deadline = Deadline::after(60s)});
+  auto outcome = sandbox.attach({.id = id, .from = from}, {.output = keep}, {.deadline = Deadline::after(kPatience)});
   EXPECT_TRUE(outcome) << outcome.error().text();
   if (outcome) ran.outcome = *outcome;
   return ran;
@@ -101,7 +101,8 @@ TEST_F(Contract, Case060_ACapOfOneByteCostsNothingButTheLog) {
   SandboxSpec spec = make_spec();
   spec.log_cap_bytes = 1;
   Sandbox tiny = create(spec);
-  const Ran ran = run(tiny, {.script = "echo hello; sleep 30", .timeout = long_enough(300ms)});
+  const std::string ready = spec.cwd + "/ready-" + spec.name;
+  const Ran ran = run_to_timeout(tiny, {.script = "echo hello; echo 1 >" + ready + "; sleep 999"}, {ready});
   EXPECT_EQ(ran.outcome.ending, Ending::timeout) << printable(ran);
   EXPECT_EQ(ran.code(), 124);
   EXPECT_EQ(ran.output, "hello\n");

@@ -144,8 +144,8 @@ TEST_F(Principle, P2_NoDescriptorBeyondThreeIsInherited) {
   EXPECT_RAN(sh(list), 0, "0\n1\n2\n");
   // While it is loaded it has its libraries open: what is still there after that it was given.
   EXPECT_RAN(
-      sh("sleep 9 & list() { (cd /proc/$!/fd; echo *); }; n=0\n"
-         "until grep -q sleep /proc/$!/comm && [ \"$(list)\" = '0 1 2' ] || [ $((n += 1)) -gt 200 ]; do sleep .01; "
+      sh("sleep 999 & list() { (cd /proc/$!/fd; echo *); }; n=0\n"
+         "until grep -q sleep /proc/$!/comm && [ \"$(list)\" = '0 1 2' ] || [ $((n += 1)) -gt 5000 ]; do sleep .01; "
          "done; list; kill $!"),
       0, "0 1 2\n");
   EXPECT_RAN(sh_with_stdin(list, "x"), 0, "0\n1\n2\n");
@@ -182,8 +182,8 @@ TEST_F(Principle, P3_AProgramGetsItsArgumentsExactly) {
 }
 
 TEST_F(Principle, P5_BackgroundJobsOfEarlierCommandsOutliveATimeout) {
-  EXPECT_RAN(sh("sleep 99 & echo $! >early"), 0, "");
-  EXPECT_EQ(sh_with_timeout("sleep 98 & echo $! >late; sleep 99", 400ms).outcome.ending, Ending::timeout);
+  EXPECT_RAN(sh("sleep 999 & echo $! >early"), 0, "");
+  EXPECT_EQ(sh_to_timeout("sleep 998 & echo $! >late; sleep 999", {"late"}).outcome.ending, Ending::timeout);
   EXPECT_TRUE(dies_inside(read_inside("late")));
   const std::string early = read_inside("early");
   EXPECT_TRUE(alive_inside(early));

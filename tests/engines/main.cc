@@ -8,9 +8,8 @@ namespace cove::engines {
 Done engine(const std::string& words) {
   auto program = testing_helpers::start_program({"/bin/bash", "-c", backend_name() + " " + words});
   if (!program) return {-1, program.error().text(), ""};
-  (void)program->says("\x01 never", 60s);
-  const auto status = program->child.wait(Deadline::after(10s));
-  return {status ? status->code : -1, program->heard, ""};
+  const int code = program->finish();
+  return {code, program->heard, ""};
 }
 
 std::string containers_of(const std::string& sandbox) {
@@ -49,8 +48,7 @@ int main(int argc, char** argv) {
   cove::testing_helpers::home();
   const int code = RUN_ALL_TESTS();
   std::string left;
-  cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); },
-                                    std::chrono::seconds(10));
+  cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); });
   if (!left.empty()) std::printf("left behind:\n%s", left.c_str());
   return left.empty() ? code : 1;
 }

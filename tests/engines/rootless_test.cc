@@ -30,9 +30,8 @@ class Rootless : public ::testing::Test {
   Done as_user(const std::string& line) const {
     auto program = testing_helpers::start_program({COVE_TEST_AS_USER, folder_, ranges_, "/bin/bash", "-c", line});
     if (!program) return {-1, program.error().text(), ""};
-    (void)program->says("\x01 never", 60s);
-    const auto status = program->child.wait(Deadline::after(10s));
-    return {status ? status->code : -1, program->heard, ""};
+    const int code = program->finish();
+    return {code, program->heard, ""};
   }
   Done cove(const std::string& words) const { return as_user(testing_helpers::cove_program() + " " + words); }
 

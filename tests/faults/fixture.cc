@@ -19,7 +19,7 @@ SandboxSpec lasting_spec() {
 }
 
 Sandbox create(const SandboxSpec& spec) {
-  auto sandbox = Sandbox::create(spec, within(30s));
+  auto sandbox = Sandbox::create(spec, soon());
   if (!sandbox) throw std::runtime_error("create sandbox: " + sandbox.error().text());
   return std::move(*sandbox);
 }
@@ -45,7 +45,7 @@ std::vector<pid_t> inside(const std::string& name) {
 
 Truth ask(const std::string& name, const std::string& id) {
   if (auto sandbox = Sandbox::open(name)) {
-    auto outcome = sandbox->status(id, within(5s));
+    auto outcome = sandbox->status(id, soon());
     if (outcome) return {true, *outcome};
     if (outcome.error().code == Errc::not_found) return {};
   }
@@ -60,7 +60,7 @@ Truth ask(const std::string& name, const std::string& id) {
   return {};
 }
 
-void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids, Seconds time) {
+void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids) {
   const auto left = [&] {
     auto running = testing_helpers::processes_with_env(mark_of(name));
     for (const pid_t pid : pids) {
@@ -68,13 +68,13 @@ void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids
     }
     return running;
   };
-  EXPECT_TRUE(eventually([&] { return left().empty(); }, limit(time))) << "still running:\n" << describe(left());
-  const auto removed = Sandbox::remove(name, within(10s));
+  EXPECT_TRUE(eventually([&] { return left().empty(); })) << "still running:\n" << describe(left());
+  const auto removed = Sandbox::remove(name, soon());
   EXPECT_TRUE(removed || removed.error().code == Errc::not_found) << removed.error().text();
 }
 
 void Faults::TearDown() {
-  EXPECT_TRUE(eventually([] { return home().leftovers().empty(); }, limit(5s))) << home().leftovers();
+  EXPECT_TRUE(eventually([] { return home().leftovers().empty(); })) << home().leftovers();
 }
 
 }  // namespace cove::faults

@@ -10,20 +10,21 @@
 #include "client/cove.h"
 #include "helpers/home.h"
 #include "helpers/process.h"
+#include "helpers/yardstick.h"
 
 namespace cove::faults {
 
 using namespace std::chrono_literals;
 using testing_helpers::eventually;
 using testing_helpers::home;
+using testing_helpers::kPatience;
 using testing_helpers::make_spec;
 using testing_helpers::Seconds;
 using testing_helpers::set_env;
+using testing_helpers::Yardstick;
 
-inline Seconds limit(Seconds seconds) { return seconds * testing_helpers::slack(); }
-inline Call within(Seconds seconds) {
-  return {.deadline = Deadline::after(std::chrono::duration_cast<Clock::duration>(limit(seconds)))};
-}
+// For calls that must come back: only one that hangs takes that long.
+inline Call soon() { return {.deadline = Deadline::after(kPatience)}; }
 
 // As make_spec, but it does not end with us; every process inside has `mark` in its environment.
 SandboxSpec lasting_spec();
@@ -43,7 +44,7 @@ struct Truth {
 Truth ask(const std::string& name, const std::string& id);
 
 // Waits until nothing of the sandbox runs; says what does. Then forgets it, so that no file stays either.
-void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids, Seconds time = 3s);
+void expect_nothing_left(const std::string& name, const std::vector<pid_t>& pids);
 
 class Faults : public ::testing::Test {
  protected:

@@ -31,7 +31,7 @@ class FullDiskOfLayers : public Faults {
       why_not_ = std::string("mount a small file system: ") + std::strerror(errno);
       return;
     }
-    if (const auto tried = Sandbox::create(make_spec(), within(30s)); !tried) why_not_ = tried.error().text();
+    if (const auto tried = Sandbox::create(make_spec(), soon()); !tried) why_not_ = tried.error().text();
   }
   static void TearDownTestSuite() {
     umount2(home().path().c_str(), MNT_DETACH);
@@ -47,7 +47,7 @@ class FullDiskOfLayers : public Faults {
   }
   static void empty(const std::string& where) { unlink((where + "/ballast").c_str()); }
   static std::string sh(Sandbox& sandbox, const std::string& script) {
-    const auto done = sandbox.sh(script, within(20s));
+    const auto done = sandbox.sh(script, soon());
     return done ? done->output : done.error().text();
   }
   // The state that is on disk counts also for those who clear it up.
@@ -56,7 +56,7 @@ class FullDiskOfLayers : public Faults {
     EXPECT_EQ(sh(sandbox, "echo 1 > f; X=1; cat f"), "1\n");
     fill(home().path());
     for (int i = 0; i < 3; ++i) {
-      const auto saved = sandbox.snapshot("tag", within(20s));
+      const auto saved = sandbox.snapshot("tag", soon());
       ASSERT_FALSE(saved);
       EXPECT_NE(saved.error().message.find("No space left"), std::string::npos) << saved.error().text();
       EXPECT_EQ(run_cove({"gc"}).code, 0);
@@ -66,15 +66,15 @@ class FullDiskOfLayers : public Faults {
     empty(home().path());
     EXPECT_TRUE(std::filesystem::is_empty(home().path() + "/snapshots")) << "something half-made is left";
     EXPECT_EQ(sh(sandbox, "echo 2 > g; cat f g"), "1\n2\n");
-    ASSERT_TRUE(sandbox.snapshot("tag", within(20s)));
+    ASSERT_TRUE(sandbox.snapshot("tag", soon()));
     EXPECT_EQ(sh(sandbox, "rm f g; X=2; ls"), "");
     fill(home().path());
-    const auto restored = sandbox.restore("tag", within(20s));
+    const auto restored = sandbox.restore("tag", soon());
     EXPECT_EQ(sh(sandbox, "ls; echo $X"), restored ? "f\ng\n1\n" : "2\n") << "all of it or nothing";
     empty(home().path());
-    ASSERT_TRUE(sandbox.restore("tag", within(20s)));
+    ASSERT_TRUE(sandbox.restore("tag", soon()));
     EXPECT_EQ(sh(sandbox, "cat f g; echo $X"), "1\n2\n1\n");
-    EXPECT_TRUE(sandbox.stop({.remove = true}, within(20s)));
+    EXPECT_TRUE(sandbox.stop({.remove = true}, soon()));
     EXPECT_EQ(run_cove({"snapshot", "rm", "tag"}).code, 0);
     EXPECT_TRUE(std::filesystem::is_empty(home().path() + "/layers"));
   }
@@ -101,9 +101,9 @@ TEST_F(FullDiskOfLayers, CheckpointsThatDoNotFitDoNotStopCommands) {
   for (int i = 0; i < 5; ++i) EXPECT_EQ(sh(sandbox, "ln -s f g" + std::to_string(i) + "; cat f"), "1\n");
   empty(home().path());
   EXPECT_EQ(sh(sandbox, "echo 2 > f; ls; cat f"), "f\ng0\ng1\ng2\ng3\ng4\n2\n");
-  ASSERT_TRUE(sandbox.undo(1, within(20s)));
+  ASSERT_TRUE(sandbox.undo(1, soon()));
   EXPECT_EQ(sh(sandbox, "cat f"), "1\n");
-  EXPECT_TRUE(sandbox.stop({.remove = true}, within(20s)));
+  EXPECT_TRUE(sandbox.stop({.remove = true}, soon()));
 }
 
 TEST_F(FullDiskOfLayers, AnApplyThatDoesNotFitLeavesTheHostAsItWas) {
@@ -124,7 +124,7 @@ TEST_F(FullDiskOfLayers, AnApplyThatDoesNotFitLeavesTheHostAsItWas) {
   const auto again = run_cove({"apply", spec.name});
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(testing_helpers::slurp(host_ + "/old"), "new\n");
-  EXPECT_TRUE(sandbox.stop({.remove = true}, within(20s)));
+  EXPECT_TRUE(sandbox.stop({.remove = true}, soon()));
 }
 
 }  // namespace

@@ -67,7 +67,7 @@ class Victim {
     spec.persistent = true;
     spec.checkpoint = checkpoints == Checkpoints::yes;
     name_ = spec.name;
-    auto made = Sandbox::create(spec, within(30s));
+    auto made = Sandbox::create(spec, soon());
     if (!made) why_not_ = made.error().text();
     if (made) act([&](Sandbox& sandbox) { return write(sandbox); });
   }
@@ -80,10 +80,9 @@ class Victim {
   }
 
   void start_again() {
-    auto sandbox = Sandbox::restart(name_, within(30s));
+    auto sandbox = Sandbox::restart(name_, soon());
     ASSERT_TRUE(sandbox) << sandbox.error().text();
-    const auto look =
-        sandbox->sh("for f in /workspace/f /usr/local/f; do cat $f 2>/dev/null || echo; done", within(20s));
+    const auto look = sandbox->sh("for f in /workspace/f /usr/local/f; do cat $f 2>/dev/null || echo; done", soon());
     ASSERT_TRUE(look) << look.error().text();
     ASSERT_EQ(look->outcome.ending, Ending::exited) << look->outcome.error_text;
     ASSERT_EQ(look->outcome.exit_code, 0) << look->output << look->outcome.error_text;
@@ -125,7 +124,7 @@ class Victim {
     legal_ = {now_, n + "\n" + second, state_of(next, next)};
     const auto wrote = sandbox.sh("echo " + n + " > /workspace/.f; mv /workspace/.f /workspace/f; echo " + n +
                                       " > /usr/local/.f; mv /usr/local/.f /usr/local/f",
-                                  within(20s));
+                                  soon());
     if (!wrote || wrote->outcome.ending != Ending::exited) return false;
     if (checkpoints_ == Checkpoints::yes) before_.push_back(now_);
     return done(state_of(next, next));
@@ -137,7 +136,7 @@ class Victim {
       EXPECT_TRUE(record::remove_snapshot(tag));
     }
     cut_tag_ = tag;
-    if (!sandbox.snapshot(tag, within(20s))) return false;
+    if (!sandbox.snapshot(tag, soon())) return false;
     tags_[tag] = now_;
     return done(now_);
   }
@@ -145,7 +144,7 @@ class Victim {
     last_ = "undo";
     const State back = before_.back();
     legal_ = {now_, back};
-    if (!sandbox.undo(1, within(20s))) return false;
+    if (!sandbox.undo(1, soon())) return false;
     before_.pop_back();
     return done(back);
   }
@@ -153,7 +152,7 @@ class Victim {
     last_ = "restore";
     const auto& [tag, state] = *std::next(tags_.begin(), static_cast<std::ptrdiff_t>(random_() % tags_.size()));
     legal_ = {now_, state};
-    if (!sandbox.restore(tag, within(20s))) return false;
+    if (!sandbox.restore(tag, soon())) return false;
     before_.clear();
     return done(state);
   }
@@ -177,7 +176,7 @@ class LayerKills : public Faults {
     const auto tags = record::list_snapshots();
     ASSERT_TRUE(tags) << tags.error().text();
     for (const auto& one : *tags) EXPECT_TRUE(record::remove_snapshot(one.tag));
-    eventually([] { return home().leftovers().empty(); }, limit(10s));
+    eventually([] { return home().leftovers().empty(); });
     for (const char* folder : {"/layers", "/snapshots", "/sandboxes"}) let_hours_pass(home().path() + folder);
     const auto gc = run_cove({"gc"});
     EXPECT_EQ(gc.code, 0) << gc.err;
@@ -208,7 +207,7 @@ void LayerKills::kill_many(Checkpoints checkpoints) {
     victim.start_again();
   }
   std::printf("%d kills\n", round);
-  EXPECT_TRUE(Sandbox::remove(victim.name(), within(20s)));
+  EXPECT_TRUE(Sandbox::remove(victim.name(), soon()));
   expect_no_trace();
 }
 
@@ -225,7 +224,7 @@ TEST_F(LayerKills, OfApplyLeaveWholeFilesAndTheNextOneFinishes) {
   for (int i = 0; i < kFiles; ++i) std::ofstream(host + "/" + std::to_string(i)) << contents(0);
   SandboxSpec spec = lasting_spec();
   spec.volumes = {host + ":/workspace:cow"};
-  auto sandbox = Sandbox::create(spec, within(30s));
+  auto sandbox = Sandbox::create(spec, soon());
   if (!sandbox) GTEST_SKIP() << sandbox.error().text();
   const Deadline enough = Deadline::after(30s);
   const auto count = [&](int generation) {
@@ -236,23 +235,23 @@ TEST_F(LayerKills, OfApplyLeaveWholeFilesAndTheNextOneFinishes) {
   };
   for (int round = 1; round <= rounds_or(40) && !enough.passed() && !HasFailure(); ++round) {
     const std::string letter(1, static_cast<char>('a' + round % 26));
-    ASSERT_TRUE(sandbox->sh("for i in $(seq 0 29); do head -c 200000 /dev/zero | tr '\\0' " + letter + " > $i; done",
-                            within(30s)));
+    ASSERT_TRUE(
+        sandbox->sh("for i in $(seq 0 29); do head -c 200000 /dev/zero | tr '\\0' " + letter + " > $i; done", soon()));
     if (round % 3 == 0) {
-      ASSERT_TRUE(sandbox->snapshot("a" + std::to_string(round), within(20s)));
+      ASSERT_TRUE(sandbox->snapshot("a" + std::to_string(round), soon()));
     }
     auto apply = testing_helpers::start_program({testing_helpers::cove_program(), "apply", spec.name});
     ASSERT_TRUE(apply) << apply.error().text();
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000));  // the random moment itself
     (void)apply->child.signal(SIGKILL);
-    ASSERT_TRUE(apply->child.wait(Deadline::after(10s)));
+    ASSERT_TRUE(apply->child.wait(Deadline::after(kPatience)));
     EXPECT_EQ(count(round - 1) + count(round), kFiles) << "round " << round << ": half a file, or none";
     const auto again = run_cove({"apply", spec.name});
     EXPECT_EQ(again.code, 0) << again.err;
     EXPECT_EQ(count(round), kFiles) << "round " << round;
     EXPECT_EQ(names_in(host).size(), static_cast<std::size_t>(kFiles)) << "something was left aside";
   }
-  EXPECT_TRUE(sandbox->stop({.remove = true}, within(20s)));
+  EXPECT_TRUE(sandbox->stop({.remove = true}, soon()));
   expect_no_trace();
 }
 

@@ -52,6 +52,15 @@ std::vector<pid_t> guests() {
   return found;
 }
 
+// Keepers, guests and all that runs inside.
+std::vector<pid_t> running() {
+  auto pids = processes_with_env("COVE_HOME=" + home().path());
+  std::erase(pids, getpid());
+  for (const auto& more : {processes_with_env(home().mark()), guests()})
+    pids.insert(pids.end(), more.begin(), more.end());
+  return pids;
+}
+
 SandboxSpec owned_spec() {
   SandboxSpec spec = make_spec();
   set_env(spec, "FAULT_MARK", spec.name);
@@ -62,10 +71,10 @@ SandboxSpec owned_spec() {
 
 // Its whole life, in a process that can be killed.
 [[noreturn]] void own(const SandboxSpec& spec) {
-  auto sandbox = Sandbox::create(spec, within(30s));
+  auto sandbox = Sandbox::create(spec, soon());
   if (!sandbox) _exit(1);
-  (void)sandbox->run({.script = "(setsid sleep 99 &); echo x >/shown/volume/x; sleep .005"}, {}, within(30s));
-  (void)sandbox->stop({.remove = true, .grace_ms = 0}, within(30s));
+  (void)sandbox->run({.script = "(setsid sleep 99 &); echo x >/shown/volume/x; sleep .005"}, {}, soon());
+  (void)sandbox->stop({.remove = true, .grace_ms = 0}, soon());
   _exit(0);
 }
 
@@ -90,7 +99,7 @@ pid_t find(Victim victim, const std::string& name, pid_t owner) {
 // The owner's end; nobody waits for ever.
 bool reap(pid_t owner) {
   const auto ended = [&] { return waitpid(owner, nullptr, WNOHANG) == owner; };
-  if (eventually(ended, limit(20s))) return true;
+  if (eventually(ended)) return true;
   kill(owner, SIGKILL);
   waitpid(owner, nullptr, 0);
   return false;
@@ -126,7 +135,7 @@ class NativeKills : public ::testing::Test {
   static void measure() {
     for (int i = 0; i < 3; ++i) {
       const SandboxSpec spec = owned_spec();
-      if (auto sandbox = Sandbox::create(spec, within(30s)); !sandbox) {
+      if (auto sandbox = Sandbox::create(spec, soon()); !sandbox) {
         why_not_ = sandbox.error().text();
         return;
       }
@@ -163,7 +172,7 @@ class NativeKills : public ::testing::Test {
   }
 
   static void look_and_start_again() {
-    eventually([] { return guests().empty(); }, limit(10s));
+    eventually([] { return running().empty(); });
     let_a_minute_pass();
     const Sandbox one = create(owned_spec());
     EXPECT_EQ(testing_helpers::run_cove({"ls"}).code, 0);
@@ -175,14 +184,7 @@ class NativeKills : public ::testing::Test {
 };
 
 TEST_F(NativeKills, LeaveNoProcess) {
-  const auto left = [] {
-    auto pids = processes_with_env("COVE_HOME=" + home().path());
-    std::erase(pids, getpid());
-    for (const auto& more : {processes_with_env(home().mark()), guests()})
-      pids.insert(pids.end(), more.begin(), more.end());
-    return pids;
-  };
-  EXPECT_TRUE(eventually([&] { return left().empty(); }, limit(10s))) << describe(left());
+  EXPECT_TRUE(eventually([] { return running().empty(); })) << describe(running());
 }
 
 TEST_F(NativeKills, LeaveNoMount) {

@@ -1,5 +1,6 @@
 // Many commands, one after the other and side by side: nothing grows.
 
+#include <future>
 #include <thread>
 
 #include "faults/fixture.h"
@@ -22,7 +23,7 @@ class Soak : public Faults {
 
   static void many(Sandbox& sandbox, int count) {
     for (int i = 0; i < count; ++i) {
-      const auto done = sandbox.sh("echo " + std::to_string(i), within(30s));
+      const auto done = sandbox.sh("echo " + std::to_string(i), soon());
       ASSERT_TRUE(done) << "command " << i << ": " << done.error().text();
       ASSERT_EQ(done->output, std::to_string(i) + "\n");
     }
@@ -36,12 +37,12 @@ class Soak : public Faults {
         return now.descriptors <= before_[i].descriptors + 4 && now.threads <= before_[i].threads &&
                testing_helpers::zombies_of(pids_[i]).empty();
       };
-      EXPECT_TRUE(eventually(settled, limit(30s)))  // an idle shell is let go after ten
+      EXPECT_TRUE(eventually(settled))  // an idle shell is let go after ten
           << held_by(pids_[i]).descriptors << " descriptors, were " << before_[i].descriptors;
       EXPECT_LE(held_by(pids_[i]).memory_bytes, before_[i].memory_bytes + memory) << "was " << before_[i].memory_bytes;
     }
     const auto few = [&] { return testing_helpers::descendants_of(pids_[1]).size() <= shells_ + 1; };
-    EXPECT_TRUE(eventually(few, limit(30s))) << testing_helpers::describe(testing_helpers::descendants_of(pids_[1]));
+    EXPECT_TRUE(eventually(few)) << testing_helpers::describe(testing_helpers::descendants_of(pids_[1]));
   }
 
  private:
@@ -70,7 +71,7 @@ TEST_F(Soak, TwoHundredCommandsAtOnceAllRunAndLeaveNothing) {
       callers.emplace_back([&, i] {
         const CommandSpec spec{.script = "read x; echo $x; sleep .2; exit " + std::to_string(i % 100),
                                .session = "s" + std::to_string(i % 10)};
-        all[i] = sandbox.collect(spec, {.stdin_bytes = "in"}, within(60s));
+        all[i] = sandbox.collect(spec, {.stdin_bytes = "in"}, soon());
       });
     }
   }
@@ -84,24 +85,27 @@ TEST_F(Soak, TwoHundredCommandsAtOnceAllRunAndLeaveNothing) {
 
 TEST_F(Soak, OneThatPrintsForeverStopsNobodyElse) {
   Sandbox sandbox = create(make_spec());
-  const auto loud = sandbox.start({.script = "yes", .session = "loud"}, within(20s));
+  const auto loud = sandbox.start({.script = "yes", .session = "loud"}, soon());
   ASSERT_TRUE(loud) << loud.error().text();
   many(sandbox, 50);
-  EXPECT_TRUE(sandbox.signal(*loud, {.signal = 0, .grace_ms = 500}, within(20s)));
-  const auto end = sandbox.attach({.id = *loud}, {}, within(60s));
+  EXPECT_TRUE(sandbox.signal(*loud, {.signal = 0, .grace_ms = 500}, soon()));
+  const auto end = sandbox.attach({.id = *loud}, {}, soon());
   ASSERT_TRUE(end) << end.error().text();
   EXPECT_NE(end->ending, Ending::running);
 }
 
 TEST_F(Soak, AReaderThatDoesNotReadStopsNobodyElse) {
   Sandbox sandbox = create(make_spec());
+  std::promise<void> begun;
   std::jthread slow([&] {
     std::size_t pieces = 0;
     const auto dawdle = [&](Stream, std::string_view) {
+      if (pieces == 0) begun.set_value();
       if (++pieces % 16 == 0) std::this_thread::sleep_for(20ms);  // slowness itself, not a way to wait
     };
-    (void)sandbox.run({.script = "head -c 100000000 /dev/zero", .session = "slow"}, {.output = dawdle}, within(60s));
+    (void)sandbox.run({.script = "head -c 100000000 /dev/zero", .session = "slow"}, {.output = dawdle}, soon());
   });
+  ASSERT_EQ(begun.get_future().wait_for(kPatience), std::future_status::ready);
   many(sandbox, 50);
 }
 

@@ -45,7 +45,7 @@ std::string engine_why_not();
 std::string shown_inside(SandboxSpec& spec, const std::string& directory);
 void set_env(SandboxSpec& spec, const std::string& name, const std::string& value);
 
-// How much slower than a plain build on a quiet machine things may be: COVE_TEST_SLACK, default 1, 4 under sanitizers.
+// How much slower than a plain build things may be: COVE_TEST_SLACK, default 1, 8 under sanitizers.
 double slack();
 
 }  // namespace cove::testing_helpers

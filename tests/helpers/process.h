@@ -14,8 +14,12 @@ namespace cove::testing_helpers {
 
 using Seconds = std::chrono::duration<double>;
 
+// How long a test waits for what must happen: a busy machine may need seconds for the work of a millisecond. Only a
+// test that fails waits that long. A process that must be ended by somebody sleeps far longer.
+constexpr std::chrono::minutes kPatience{2};
+
 // Asks again until the answer is yes or the time is over; the last answer. For states of the kernel that have no event.
-bool eventually(const std::function<bool()>& question, Seconds limit);
+bool eventually(const std::function<bool()>& question, Seconds limit = kPatience);
 
 // A zombie is not alive: it runs nothing and holds nothing but its number.
 bool alive(pid_t pid);

@@ -57,7 +57,7 @@ Done run_cove(const std::vector<std::string>& args, const std::vector<std::strin
   err.write.reset();
   std::thread other([&] { done.err = read_all(err.read.get()); });
   std::thread reader([&] { done.out = read_all(out.read.get()); });
-  const auto status = child->wait(Deadline::after(std::chrono::milliseconds(static_cast<int>(60'000 * slack()))));
+  const auto status = child->wait(Deadline::after(std::chrono::minutes(5)));
   if (!status) (void)child->signal(9);
   reader.join();
   other.join();
@@ -85,6 +85,12 @@ bool Running::says(const std::string& text, std::chrono::milliseconds within) {
     heard.append(buffer.data(), static_cast<std::size_t>(got));
   }
   return true;
+}
+
+int Running::finish() {
+  (void)says("\x01 never", std::chrono::minutes(5));
+  const auto status = child.wait(Deadline::after(kPatience));
+  return status ? status->code : -1;
 }
 
 }  // namespace cove::testing_helpers

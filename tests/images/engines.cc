@@ -9,9 +9,8 @@ namespace cove::image_tests {
 Ran shell(const std::string& line) {
   auto running = testing_helpers::start_program({"/bin/bash", "-c", line});
   if (!running) return {-1, running.error().text()};
-  (void)running->says("\x01 never", std::chrono::minutes(2));
-  const auto status = running->child.wait(Deadline::after(std::chrono::seconds(10)));
-  return {status ? status->code : -1, running->heard};
+  const int code = running->finish();
+  return {code, running->heard};
 }
 
 std::string missing(const std::vector<std::string>& programs) {
@@ -31,11 +30,10 @@ Dockerd::Dockerd(const std::string& folder)
 Dockerd::~Dockerd() {
   if (!running_) return;
   (void)running_->child.signal(SIGTERM);
-  (void)running_->says("\x01 never", std::chrono::seconds(20));
-  (void)running_->child.wait(Deadline::after(std::chrono::seconds(20)));
+  (void)running_->finish();
 }
 
-bool Dockerd::ready() { return running_ && running_->says("API listen on", std::chrono::seconds(30)); }
+bool Dockerd::ready() { return running_ && running_->says("API listen on"); }
 
 Podman::Podman(const std::string& folder)
     : env_{"CONTAINERS_STORAGE_CONF=" + folder + "/storage.conf", "CONTAINERS_CONF=" + folder + "/containers.conf"} {

@@ -67,9 +67,8 @@ testing_helpers::Running PullTest::start(const std::vector<std::string>& words,
 }
 
 Ran PullTest::finish(testing_helpers::Running running) {
-  (void)running.says("\x01 never", std::chrono::seconds(60));
-  const auto status = running.child.wait(Deadline::after(std::chrono::seconds(60)));
-  return {status ? status->code : -1, running.heard};
+  const int code = running.finish();
+  return {code, running.heard};
 }
 
 Ran PullTest::pull(const std::string& name, const std::vector<std::string>& env) const {

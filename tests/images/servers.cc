@@ -11,6 +11,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <random>
 
 #include "helpers/process.h"
 #include "helpers/program.h"
@@ -73,7 +74,15 @@ std::string read_head(int fd) {
 
 }  // namespace
 
-std::string free_port() { return port_of(listen_on("0").get()); }
+// Below the ports that the kernel gives out by itself: one of those could be taken before the server has it, and a
+// client that tries such a port while nobody listens may be connected with itself.
+std::string free_port() {
+  std::random_device random;
+  while (true) {
+    const std::string port = std::to_string(10'000 + random() % 20'000);
+    if (listen_on(port)) return port;
+  }
+}
 
 RegistryServer::RegistryServer(const std::string& folder, const std::string& storage, const std::string& more)
     : folder_(folder), port_(free_port()) {
@@ -93,7 +102,7 @@ void RegistryServer::start() {
   auto child = os::Child::spawn(spec);
   ASSERT_TRUE(child) << child.error().text();
   child_.emplace(std::move(*child));
-  ASSERT_TRUE(eventually([&] { return static_cast<bool>(connect_to(port_)); }, testing_helpers::Seconds(20)))
+  ASSERT_TRUE(eventually([&] { return static_cast<bool>(connect_to(port_)); }))
       << testing_helpers::slurp(folder_ + "/log");
 }
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -28,6 +29,7 @@ class Cli : public testing::Test {
     setenv("PATH", (COVE_TEST_PROGRAM_DIR ":" + original_path()).c_str(), 1);
     setenv("COVE_BACKEND", "local", 1);  // commands see the test's directory
     setenv("TEST_DIR", (directory_ + "/work").c_str(), 1);
+    setenv("NAP", ("4800." + std::to_string(getpid())).c_str(), 1);  // for `sleep`: known by it among all processes
   }
   ~Cli() override {
     run("cove rm --force $(cove ls --names)");
@@ -44,6 +46,9 @@ class Cli : public testing::Test {
     const int status = std::system(shell.c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read("/out"), read("/err")};
   }
+  // For run(): waits until no `sleep $NAP` is there; says so if there is one for ever.
+  static constexpr const char* kNapIsOver =
+      "for i in $(seq 3000); do pgrep -fx \"sleep $NAP\" >/dev/null || exit 0; sleep 0.02; done; echo it sleeps on\n";
   std::string read(const std::string& path) const {
     std::ostringstream text;
     text << std::ifstream(directory_ + path).rdbuf();

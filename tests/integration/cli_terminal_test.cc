@@ -33,7 +33,7 @@ class CliTerminal : public Cli {
     pollfd wait{terminal_, POLLIN, 0};
     while (seen_.find(text) == std::string::npos) {
       char piece[4096];
-      const bool readable = poll(&wait, 1, 10'000) == 1;
+      const bool readable = poll(&wait, 1, 120'000) == 1;
       const ssize_t n = readable ? ::read(terminal_, piece, sizeof(piece)) : 0;
       if (n <= 0) {
         ADD_FAILURE() << (readable ? "the terminal was closed" : "nothing came") << " after: " << seen_;

@@ -18,7 +18,8 @@ class Images : public Layers {
 TEST_F(Images, APruneTakesNoLayerOfASandboxThatIsBeingMade) {
   good(
       "printf '#!/bin/sh\\ntouch begun; until [ -e go ]; do sleep 0.01; done; exec cove \"$@\"\\n' > slow; "
-      "chmod +x slow; { COVE_PROGRAM=$PWD/slow timeout 60 cove create --image mine t; touch ended; } >/dev/null 2>&1 & "
+      "chmod +x slow; { COVE_PROGRAM=$PWD/slow timeout 300 cove create --image mine t; touch ended; } >/dev/null 2>&1 "
+      "& "
       "until [ -e begun ] || [ -e ended ]; do sleep 0.01; done; [ ! -e ended ]");
   refused("cove image rm --force mine && cove image prune", "images are being added or used right now");
   good("touch go; until [ -e ended ]; do sleep 0.01; done");

@@ -144,7 +144,7 @@ TEST_F(Checkpoints, ThreeHundredCommandsAreMergedUndoneAndTold) {
   // The keeper's only child is the guest, once what it does beside is done.
   good(
       "t() { cat /proc/$(cat $COVE_HOME/sandboxes/t/lock)/task/*/children | wc -w; }; "
-      "for i in $(seq 200); do cove sh t true; [ $(t) = 1 ] && exit 0; sleep 0.02; done; exit 1");
+      "for i in $(seq 2000); do cove sh t true; [ $(t) = 1 ] && exit 0; sleep 0.02; done; exit 1");
   good("cove rm t");
   EXPECT_EQ(names_in("layers"), std::set<std::string>{});
 }

@@ -14,6 +14,7 @@
 
 #include "client/cove.h"
 #include "helpers/home.h"
+#include "helpers/process.h"
 
 namespace cove {
 namespace {
@@ -41,7 +42,7 @@ std::string converse(Sandbox& sandbox, const std::vector<std::string>& target, c
   EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
   UniqueFd theirs(ends[0]), ours(ends[1]);
   std::jthread forwarding([&] {
-    const auto done = sandbox.forward(theirs.get(), target, {.deadline = Deadline::after(30s)});
+    const auto done = sandbox.forward(theirs.get(), target, {.deadline = Deadline::after(kPatience)});
     EXPECT_TRUE(done) << done.error().text();
     theirs.reset();
   });

@@ -26,7 +26,7 @@ std::pair<int, int> count_in(Sandbox& sandbox) {
 
 bool counts_on(Sandbox& sandbox) {
   const int before = count_in(sandbox).second;
-  return eventually([&] { return count_in(sandbox).second > before + 2; }, 20s * slack());
+  return eventually([&] { return count_in(sandbox).second > before + 2; });
 }
 
 // All that runs of it, its keeper first: nobody gets to tidy up.
@@ -37,7 +37,7 @@ void kill_everything_of(const Sandbox& sandbox) {
   std::vector<pid_t> all{keeper};
   for (const pid_t pid : descendants_of(keeper)) all.push_back(pid);
   for (const pid_t pid : all) kill(pid, SIGKILL);
-  ASSERT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), alive); }, 10s * slack()));
+  ASSERT_TRUE(eventually([&] { return std::none_of(all.begin(), all.end(), alive); }));
 }
 
 class Memory : public testing::Test {
@@ -51,7 +51,7 @@ class Memory : public testing::Test {
         {});
     ASSERT_TRUE(id) << id.error().text();
     id_ = *id;
-    ASSERT_TRUE(eventually([&] { return count_in(*sandbox_).second > 3; }, 20s * slack()));
+    ASSERT_TRUE(eventually([&] { return count_in(*sandbox_).second > 3; }));
     const auto changed = sandbox_->sh("cd /tmp; x=5; f() { echo $x $PWD $1; }");
     ASSERT_TRUE(changed) << changed.error().text();
   }
@@ -102,7 +102,7 @@ TEST_F(Memory, ACounterGoesOnFromASnapshotAfterEverythingWasKilled) {
   ASSERT_TRUE(again->signal(id_, {.signal = 9}));
   std::string output;
   const auto outcome = again->attach({.id = id_}, {.output = [&](Stream, std::string_view bytes) { output += bytes; }},
-                                     {.deadline = Deadline::after(20s)});
+                                     {.deadline = Deadline::after(kPatience)});
   ASSERT_TRUE(outcome) << outcome.error().text();
   EXPECT_EQ(outcome->signal, 9);
   std::string wanted;
@@ -189,7 +189,7 @@ TEST_F(Memory, FilesAloneAreSavedForkedComparedAndTakenBackWhileACounterRuns) {
   EXPECT_NE(diff.out.find("M workspace/file"), std::string::npos) << diff.out << diff.err;
   EXPECT_NE(diff.out.find("A workspace/more"), std::string::npos) << diff.out << diff.err;
   ASSERT_TRUE(sandbox_->signal(id_, {.signal = 9}));
-  ASSERT_TRUE(sandbox_->attach({.id = id_}, {}, {.deadline = Deadline::after(20s)}));
+  ASSERT_TRUE(sandbox_->attach({.id = id_}, {}, {.deadline = Deadline::after(kPatience)}));
   const auto back = sandbox_->restore("running");
   ASSERT_TRUE(back) << back.error().text();
   EXPECT_EQ(sandbox_->read_file("/workspace/file").value_or(""), "one\n");
@@ -220,8 +220,7 @@ int main(int argc, char** argv) {
   const int code = RUN_ALL_TESTS();
   cove::testing_helpers::run_cove({"gc"});  // the control group of whom a test has killed
   std::string left;
-  cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); },
-                                    std::chrono::seconds(10));
+  cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); });
   if (!left.empty()) std::fprintf(stderr, "left: %s\n", left.c_str());
   return left.empty() ? code : 1;
 }

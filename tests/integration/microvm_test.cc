@@ -33,13 +33,13 @@ SandboxSpec small() {
 }
 
 Sandbox create(const SandboxSpec& spec) {
-  auto made = Sandbox::create(spec, {.deadline = Deadline::after(100s)});
+  auto made = Sandbox::create(spec, {.deadline = Deadline::after(5min)});
   if (!made) throw std::runtime_error(made.error().text());
   return std::move(*made);
 }
 
 Completed run(Sandbox& sandbox, const CommandSpec& command) {
-  auto done = sandbox.collect(command, {}, {.deadline = Deadline::after(60s)});
+  auto done = sandbox.collect(command, {}, {.deadline = Deadline::after(5min)});
   if (!done) {
     ADD_FAILURE() << done.error().text();
     return {};
@@ -121,11 +121,17 @@ TEST(Microvm, AShellThatWasThereBeforeItsSessionKnowsAllOfIt) {
   EXPECT_EQ(sh(one, "env | grep -cE '^(LC_CTYPE|__cove)'; exit 0"), "0\n");
 }
 
+void expect_right_time(Sandbox& sandbox) {
+  const auto before = static_cast<long>(time(nullptr));
+  const long inside = std::atol(sh(sandbox, "date +%s").c_str());
+  EXPECT_GE(inside, before - 3);
+  EXPECT_LE(inside, static_cast<long>(time(nullptr)) + 3);
+}
+
 TEST(Microvm, TheTimeIsRightAfterMemoryWasRestored) {
   shared();
   Sandbox one = create(small());
-  const long inside = std::atol(sh(one, "date +%s").c_str());
-  EXPECT_NEAR(static_cast<double>(inside), static_cast<double>(time(nullptr)), 3);
+  expect_right_time(one);
 }
 
 TEST(Microvm, ACounterContinuesAfterAPauseWithTheRightTime) {
@@ -139,15 +145,14 @@ TEST(Microvm, ACounterContinuesAfterAPauseWithTheRightTime) {
     if (text) std::sscanf(text->c_str(), "%d %d", &now.first, &now.second);
     return now;
   };
-  ASSERT_TRUE(eventually([&] { return count().second > 3; }, 20s));
+  ASSERT_TRUE(eventually([&] { return count().second > 3; }));
   const auto before = count();
   ASSERT_TRUE(one.pause());
   EXPECT_FALSE(one.start({.script = "true"}));
   ASSERT_TRUE(one.resume());
-  ASSERT_TRUE(eventually([&] { return count().second > before.second + 3; }, 20s));
+  ASSERT_TRUE(eventually([&] { return count().second > before.second + 3; }));
   EXPECT_EQ(count().first, before.first);
-  const long inside = std::atol(sh(one, "date +%s").c_str());
-  EXPECT_NEAR(static_cast<double>(inside), static_cast<double>(time(nullptr)), 3);
+  expect_right_time(one);
   ASSERT_TRUE(one.signal(*id, {.signal = 9}));
 }
 
@@ -157,10 +162,10 @@ TEST(Microvm, AForkOfAForkHasTheDiskAndAnIdentityOfItsOwn) {
   spec.disk_bytes = std::uint64_t{128} << 20;
   Sandbox first = create(spec);
   EXPECT_EQ(sh(first, "echo kept >/root/kept; X=5"), "");
-  auto forks = first.fork(1, {.deadline = Deadline::after(60s)}, Saved::memory);
+  auto forks = first.fork(1, {.deadline = Deadline::after(5min)}, Saved::memory);
   ASSERT_TRUE(forks) << forks.error().text();
   EXPECT_EQ(sh(forks->at(0), "echo more >>/root/kept; sync"), "");
-  auto again = forks->at(0).fork(1, {.deadline = Deadline::after(60s)}, Saved::memory);
+  auto again = forks->at(0).fork(1, {.deadline = Deadline::after(5min)}, Saved::memory);
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(sh(again->at(0), "cat /root/kept; echo $X; hostname"), "kept\nmore\n5\n" + again->at(0).name() + "\n");
   EXPECT_EQ(sh(first, "cat /root/kept"), "kept\n");
@@ -171,7 +176,7 @@ TEST(Microvm, AForkOfAForkHasTheDiskAndAnIdentityOfItsOwn) {
 TEST(Microvm, AKernelPanicIsToldAndHurtsNobodyElse) {
   Sandbox one = create(small());
   const auto done =
-      one.collect({.script = "echo c >/proc/sysrq-trigger; sleep 60"}, {}, {.deadline = Deadline::after(60s)});
+      one.collect({.script = "echo c >/proc/sysrq-trigger; sleep 999"}, {}, {.deadline = Deadline::after(5min)});
   ASSERT_TRUE(done) << done.error().text();
   EXPECT_EQ(done->outcome.ending, Ending::lost);
   EXPECT_NE(done->outcome.detail.find("panicked"), std::string::npos) << done->outcome.detail;
@@ -187,7 +192,7 @@ TEST(Microvm, RunningOutOfMemoryIsToldAndTheMachineGoesOn) {
 
 TEST(Microvm, AForkBombEndsWithItsTimeAndTheMachineGoesOn) {
   Sandbox one = create(small());
-  const Completed done = run(one, {.script = "b() { b | b & }; b; sleep 60", .timeout = 3s});
+  const Completed done = run(one, {.script = "b() { b | b & }; b; sleep 999", .timeout = 3s});
   EXPECT_EQ(done.outcome.ending, Ending::timeout);
   EXPECT_EQ(sh(one, "echo alive"), "alive\n");
   EXPECT_EQ(sh(shared(), "echo alive"), "alive\n");
@@ -223,7 +228,7 @@ TEST(Microvm, DeathOfTheKeeperIsTheEndOfTheMachine) {
   ASSERT_GT(qemu, 0);
   const std::string lock = slurp(home().path() + "/sandboxes/" + one.name() + "/lock");
   ASSERT_EQ(kill(static_cast<pid_t>(std::atoi(lock.c_str())), SIGKILL), 0);
-  EXPECT_TRUE(eventually([&] { return !alive(qemu); }, 5s));
+  EXPECT_TRUE(eventually([&] { return !alive(qemu); }));
   EXPECT_EQ(run_cove({"rm", "--force", one.name()}).code, 0);
   EXPECT_EQ(run_cove({"gc"}).code, 0);  // its control group
 }
@@ -239,7 +244,7 @@ TEST(Microvm, FilesOnADiskSurviveAStop) {
               "1\n");
     ASSERT_EQ(run_cove({"stop", spec.name}).code, 0);
   }
-  auto again = Sandbox::restart(spec.name, {.deadline = Deadline::after(60s)});
+  auto again = Sandbox::restart(spec.name, {.deadline = Deadline::after(5min)});
   ASSERT_TRUE(again) << again.error().text();
   EXPECT_EQ(sh(*again, "cat /root/kept; echo $X"), "kept\n5\n");
   EXPECT_TRUE(Sandbox::remove(spec.name));
@@ -294,8 +299,8 @@ TEST(Microvm, OneIsReadyBeforeItIsNeeded) {
   SandboxSpec spec = small();
   spec.name.clear();
   SandboxPool pool(spec, 1);
-  ASSERT_TRUE(eventually([&] { return pool.ready() == 1; }, 60s));
-  auto one = pool.take({.deadline = Deadline::after(60s)});
+  ASSERT_TRUE(eventually([&] { return pool.ready() == 1; }));
+  auto one = pool.take({.deadline = Deadline::after(5min)});
   ASSERT_TRUE(one) << one.error().text();
   EXPECT_EQ(sh(*one, "hostname"), one->name() + "\n");
 }
@@ -332,14 +337,16 @@ TEST(Microvm, ANetworkLeadsOutAndNotToThisMachine) {
   const Listener listener;
   const std::string port = "/" + listener.port();
   const auto reached = [&](Sandbox& one, const std::string& where) {
-    return sh(one, "timeout 10 bash -c 'exec 3<>/dev/tcp/" + where + port + "' 2>/dev/null && echo yes || echo no");
+    const std::string seconds = where == address ? "60" : "10";
+    return sh(one, "timeout " + seconds + " bash -c 'exec 3<>/dev/tcp/" + where + port +
+                       "' 2>/dev/null && echo yes || echo no");
   };
   SandboxSpec spec = small();
   spec.net = "full,private";
   Sandbox open = create(spec);
   EXPECT_EQ(reached(open, address), "yes\n");
   EXPECT_EQ(reached(open, "10.0.2.2"), "no\n");  // this machine's loopback, if QEMU were not in a network of its own
-  auto forks = open.fork(1, {.deadline = Deadline::after(60s)}, Saved::memory);
+  auto forks = open.fork(1, {.deadline = Deadline::after(5min)}, Saved::memory);
   ASSERT_TRUE(forks) << forks.error().text();
   EXPECT_EQ(reached(forks->at(0), address), "yes\n");
   EXPECT_NE(sh(open, "cat /sys/class/net/eth0/address"), sh(forks->at(0), "cat /sys/class/net/eth0/address"));

@@ -20,11 +20,11 @@ class Msb : public Cli {
         "chmod 777 shared && tar -C rootfs -c . | cove image import - seed:1");
     ASSERT_EQ(made.code, 0) << made.err;
   }
-  Ran msb(const std::string& words) { return run("timeout 60 bin/msb " + words); }
+  Ran msb(const std::string& words) { return run("timeout 300 bin/msb " + words); }
 };
 
 TEST_F(Msb, ASequenceOfCallsGivesWhatMsbGives) {
-  const Ran ran = run("timeout 100 bash " COVE_TEST_MSB_DIR "/sequence $PWD/bin/msb seed:1 $PWD/shared");
+  const Ran ran = run("timeout 600 bash " COVE_TEST_MSB_DIR "/sequence $PWD/bin/msb seed:1 $PWD/shared");
   std::ostringstream expected;
   expected << std::ifstream(COVE_TEST_MSB_DIR "/expected").rdbuf();
   EXPECT_EQ(ran.out, expected.str()) << ran.err;

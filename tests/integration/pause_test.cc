@@ -26,7 +26,7 @@ class Pause : public testing::Test {
         {.script = "i=0; while :; do i=$((i+1)); echo $$ $i >count.new; mv count.new count; sleep .05; done"}, {});
     ASSERT_TRUE(id) << id.error().text();
     id_ = *id;
-    ASSERT_TRUE(eventually([&] { return count().second > 3; }, 20s * slack()));
+    ASSERT_TRUE(eventually([&] { return count().second > 3; }));
   }
   // The counter's process and how far it is.
   std::pair<int, int> count() {
@@ -64,7 +64,8 @@ TEST_F(Pause, ACounterContinuesWhereItWas) {
   if (!paused && paused.error().code == Errc::unsupported) GTEST_SKIP() << paused.error().message;
   ASSERT_TRUE(paused) << paused.error().text();
   EXPECT_EQ(state(), "paused");
-  EXPECT_EQ(describe(moving()), "");
+  // One that hangs in the kernel stops when it comes out of it.
+  EXPECT_TRUE(eventually([&] { return moving().empty(); })) << describe(moving());
   const auto refused = sandbox_->start({.script = "true"}, {});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::busy);
@@ -72,7 +73,7 @@ TEST_F(Pause, ACounterContinuesWhereItWas) {
   const auto resumed = sandbox_->resume();
   ASSERT_TRUE(resumed) << resumed.error().text();
   EXPECT_EQ(state(), "running");
-  ASSERT_TRUE(eventually([&] { return count().second > before.second + 3; }, 20s * slack()));
+  ASSERT_TRUE(eventually([&] { return count().second > before.second + 3; }));
   EXPECT_EQ(count().first, before.first);  // it is the same process, not a new one
   // ... and the keeper still knows it.
   ASSERT_TRUE(sandbox_->signal(id_, {.signal = 9}));
@@ -87,8 +88,7 @@ int main(int argc, char** argv) {
   cove::testing_helpers::home();
   const int code = RUN_ALL_TESTS();
   std::string left;
-  cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); },
-                                    std::chrono::seconds(10));
+  cove::testing_helpers::eventually([&] { return (left = cove::testing_helpers::home().leftovers()).empty(); });
   if (!left.empty()) std::fprintf(stderr, "left: %s\n", left.c_str());
   return left.empty() ? code : 1;
 }

@@ -19,9 +19,9 @@ def request(number, method, **params):
 
 def until(what, condition):
     """Waits for something that another process does."""
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while not condition():
-        assert time.monotonic() < end, f"not within 30 s: {what}"
+        assert time.monotonic() < end, f"not within 120 s: {what}"
         time.sleep(0.02)
 
 
@@ -54,7 +54,7 @@ class Stdio:
 
     def end(self):
         self.process.stdin.close()
-        assert self.process.wait(timeout=30) == 0
+        assert self.process.wait(timeout=120) == 0
         self.process.stdout.close()
 
 
@@ -92,7 +92,7 @@ def ends():
             assert sandboxes() == []
         else:
             client.process.send_signal(how)
-            client.process.wait(timeout=30)
+            client.process.wait(timeout=120)
         until("its sandboxes are gone", lambda: sandboxes() == [])
         print(f"ok {how}: {time.monotonic() - began:.1f} s")
 
@@ -153,7 +153,7 @@ class Http:
         self.port = int(self.process.stdout.readline().rsplit(":", 1)[1].split("/")[0])
 
     def status(self, body=request(1, "ping"), **headers):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         connection.request("POST", "/mcp", body, {"Content-Type": "application/json", **headers})
         status = connection.getresponse().status
         connection.close()
@@ -161,7 +161,7 @@ class Http:
 
     def end(self):
         self.process.terminate()
-        assert self.process.wait(timeout=30) == 0
+        assert self.process.wait(timeout=120) == 0
         self.process.stdout.close()
 
 
@@ -197,7 +197,7 @@ def bad_requests():
 
 def tokens():
     words = [COVE, "mcp", "--http", "0.0.0.0:0"]
-    refused = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+    refused = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
     assert refused.returncode == 125 and "--token-file" in refused.stderr, refused
     server = Http("0.0.0.0:0", COVE_MCP_TOKEN="0123456789abcdef")
     assert server.status() == 401
@@ -221,7 +221,7 @@ def install():
         assert merged == json.loads(before) and entry["args"] == ["mcp", "--memory", "1g"], merged
         assert (file.parent / "mcp.json.before-cove").read_text() == before
     started = subprocess.run([entry["command"], *entry["args"]], input=request(1, "ping") + "\n", capture_output=True,
-                             text=True, timeout=30, check=True).stdout
+                             text=True, timeout=120, check=True).stdout
     assert json.loads(started)["result"] == {}, started
     print("ok install")
 

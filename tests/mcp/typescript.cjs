@@ -55,7 +55,7 @@ async function commands({ call, raw, refused }, sandbox) {
   assert.equal((await call('run', { sandbox, command: 'cat', stdin: 'in' })).output, 'in');
   const long = await call('run', { sandbox, command: 'seq 100000', max_output_bytes: 1000 });
   assert.ok(long.truncated && long.output.startsWith('1\n2\n') && long.output.endsWith('\n100000\n'), long.output);
-  assert.equal((await call('run', { sandbox, command: 'sleep 60', timeout_seconds: 0.2 })).outcome, 'timeout');
+  assert.equal((await call('run', { sandbox, command: 'sleep 999', timeout_seconds: 0.2 })).outcome, 'timeout');
 
   // The command ends only because its output was heard while it ran.
   const heard = [], answers = [];
@@ -75,22 +75,22 @@ async function commands({ call, raw, refused }, sandbox) {
   const abort = new AbortController();
   await assert.rejects(raw('run', { sandbox, command: 'echo ready; sleep 1111; true' },
     { signal: abort.signal, onprogress: () => abort.abort('no longer wanted') }));
-  const gone = "for i in $(seq 400); do pgrep -f 'sleep 111[1]' >/dev/null || { echo gone; break; }; sleep 0.05; done";
+  const gone = "for i in $(seq 900); do pgrep -f 'sleep 111[1]' >/dev/null || { echo gone; break; }; sleep 0.05; done";
   assert.equal((await call('run', { sandbox, command: gone })).output, 'gone\n');
   assert.equal((await call('command_read', { sandbox, command_id: other })).outcome, 'running');
   await call('command_kill', { sandbox, command_id: other });
-  const ended = await call('command_read', { sandbox, command_id: other, wait_seconds: 20 });
+  const ended = await call('command_read', { sandbox, command_id: other, wait_seconds: 50 });
   assert.notEqual(ended.outcome, 'running');
 
   const { command_id } = await call('command_start', { sandbox, command: 'echo a; sleep 0.2; echo b' });
-  const read = await call('command_read', { sandbox, command_id, wait_seconds: 20 });
+  const read = await call('command_read', { sandbox, command_id, wait_seconds: 50 });
   assert.equal(read.output, 'a\nb\n');
   assert.equal(read.exit_code, 0);
   assert.equal((await call('command_read', { sandbox, command_id, offset: 2 })).output, 'b\n');
   const reader = (await call('command_start', { sandbox, command: 'read a; echo got $a; cat', stdin: true })).command_id;
   await call('command_write', { sandbox, command_id: reader, text: 'one\n' });
   await call('command_write', { sandbox, command_id: reader, text: 'two\n', close: true });
-  assert.equal((await call('command_read', { sandbox, command_id: reader, wait_seconds: 20 })).output, 'got one\ntwo\n');
+  assert.equal((await call('command_read', { sandbox, command_id: reader, wait_seconds: 50 })).output, 'got one\ntwo\n');
   assert.match(await refused('command_write', { sandbox, command_id: reader, text: 'x' }), /conflict/);
   assert.ok((await call('command_list', { sandbox })).commands.some((one) => one.command_id === command_id));
 }

@@ -220,19 +220,19 @@ TEST(Selftest, LeavesNothingBehind) {
     if (const auto at = detail.find(mark); at != std::string::npos) token = detail.substr(at + mark.size(), 16);
   }
   ASSERT_EQ(token.size(), 16U);
-  EXPECT_TRUE(eventually([&] { return everything_left(token).empty(); }, 5s)) << everything_left(token);
+  EXPECT_TRUE(eventually([&] { return everything_left(token).empty(); })) << everything_left(token);
 }
 
 TEST(Selftest, AnInterruptCleansUp) {
   std::vector<std::string> env = own_places();
   auto running = start_program({cove_program(), "selftest", "--backend", "local"}, env);
   ASSERT_TRUE(running) << running.error().text();
-  ASSERT_TRUE(running->says("write host files", 30s)) << running->heard;
+  ASSERT_TRUE(running->says("write host files")) << running->heard;
   ASSERT_TRUE(running->child.signal(SIGINT));
-  const auto status = running->child.wait(Deadline::after(30s));
+  const auto status = running->child.wait(Deadline::after(kPatience));
   ASSERT_TRUE(status) << status.error().text();
   EXPECT_EQ(status->code, 130);
-  EXPECT_TRUE(eventually([] { return everything_left("no such token").empty(); }, 5s)) << everything_left("-");
+  EXPECT_TRUE(eventually([] { return everything_left("no such token").empty(); })) << everything_left("-");
 }
 
 TEST(Selftest, ListTriesNothingAndNamesEveryAttempt) {
@@ -259,8 +259,8 @@ Done attempt(const std::string& shell_words) {
   Done done;
   auto running = start_program({"/bin/sh", "-c", shell_words});
   EXPECT_TRUE(running);
-  running->says("\n", 10s);
-  if (const auto status = running->child.wait(Deadline::after(10s))) done.code = status->code;
+  running->says("\n");
+  if (const auto status = running->child.wait(Deadline::after(kPatience))) done.code = status->code;
   done.out = running->heard;
   return done;
 }
@@ -286,7 +286,7 @@ TEST(IsolatingBackends, HoldEverything) {
     if (backend->name() == "local" || backend->by_name_only()) continue;  // engines: security.docker
     if (backend->name() == "microvm") continue;                           // security.microvm, on a small root
     const std::string name(backend->name());
-    if (const Probe probe = backend->probe(Deadline::after(10s)); !probe.usable) {
+    if (const Probe probe = backend->probe(Deadline::after(kPatience)); !probe.usable) {
       std::cout << name << " cannot be used here: " << probe.why_not << "\n";
       continue;
     }
@@ -316,7 +316,7 @@ TEST(MicrovmSelftest, HoldsEverything) {
 
 TEST(Selftest, HoldsWithASysThatWasAskedFor) {
   Backend* native = find_backend("native").value();
-  if (const Probe probe = native->probe(Deadline::after(10s)); !probe.usable) GTEST_SKIP() << probe.why_not;
+  if (const Probe probe = native->probe(Deadline::after(kPatience)); !probe.usable) GTEST_SKIP() << probe.why_not;
   const Done done =
       run_cove({"selftest", "--backend", "native", "--sys", "--json", "--group", "escape by /proc"}, own_places());
   const json report = json::parse(done.out, nullptr, false);

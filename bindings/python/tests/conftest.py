@@ -27,6 +27,26 @@ os.environ.update(COVE_HOME=str(ROOT / "state"), XDG_CONFIG_HOME=str(ROOT / "con
 import cove  # noqa: E402
 
 
+PATIENCE = 120  # seconds for what must happen; only a test that fails waits that long
+
+
+def eventually(question):
+    """Asks again until the answer is yes or patience is over; the last answer."""
+    deadline = time.monotonic() + PATIENCE
+    while not (answer := question()) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return answer
+
+
+def to_timeout(call, ready):
+    """Makes a call with a timeout that ends its command after `ready` holds: 1 s, and more on a slow machine."""
+    for timeout in (1, 2, 4, 8, 16, 32, 64):
+        done = call(timeout)
+        if ready():
+            return done, timeout
+    raise AssertionError(f"the command was not ready in time: {done}")
+
+
 def alive_with_home():
     """Processes of ours: keepers carry COVE_HOME in their environment."""
     mark = f"COVE_HOME={ROOT / 'state'}".encode()
@@ -46,9 +66,7 @@ def alive_with_home():
 def nothing_is_left():
     yield
     cove.cleanup_all_environments()
-    deadline = time.monotonic() + 10
-    while alive_with_home() and time.monotonic() < deadline:
-        time.sleep(0.05)
+    eventually(lambda: not alive_with_home())
     left = alive_with_home()
     boxes = [box["name"] for box in cove.sandboxes() if not box["persistent"]]
     shutil.rmtree(ROOT, ignore_errors=True)

@@ -3,7 +3,7 @@
 import json
 import uuid
 
-from conftest import IMAGE
+from conftest import IMAGE, to_timeout
 from cove import cleanup_vm, terminal_tool
 
 
@@ -57,12 +57,13 @@ def test_a_hermes_environment(backend, task, tmp_path):
     from cove.hermes import CoveEnvironment
 
     cwd = str(tmp_path) if backend == "local" else ""
-    with CoveEnvironment(image=IMAGE, backend=backend, cwd=cwd, timeout=20, task_id=task, env={"B": "2"}, network=False) as env:
+    with CoveEnvironment(image=IMAGE, backend=backend, cwd=cwd, timeout=120, task_id=task, env={"B": "2"}, network=False) as env:
         assert env.execute("echo $B; exit 3") == {
             "output": "2\n", "returncode": 3, "cwd": env.cwd, "cwd_observed": True,
         }
         assert env.execute("cat", stdin_data="in")["output"] == "in"
-        timed = env.execute("echo part; sleep 30", timeout=1)
-        assert timed["returncode"] == 124 and timed["output"] == "part\n\n[Command timed out after 1s]"
+        timed, timeout = to_timeout(lambda timeout: env.execute("echo part; touch ready; sleep 999", timeout=timeout),
+                                    lambda: env.execute("test -e ready")["returncode"] == 0)
+        assert timed["returncode"] == 124 and timed["output"] == f"part\n\n[Command timed out after {timeout}s]"
         assert env.execute("pwd", cwd="/")["output"] == "/\n" and env.execute("pwd")["output"].strip() == env.cwd
     env.cleanup()

@@ -3,6 +3,7 @@ import asyncio
 import pytest
 
 import cove
+from conftest import PATIENCE, eventually
 from cove import AsyncSandbox, CoveError, Sandbox
 
 
@@ -35,7 +36,7 @@ def test_a_stream_comes_as_it_is_printed_and_can_be_left(box):
     for chunk in box.stream("echo first; sleep 1000"):
         assert chunk.text == "first\n"
         break
-    assert box.sh("pgrep -c sleep").output == "0\n"
+    assert eventually(lambda: box.sh("pgrep -c sleep").output == "0\n")
 
 
 def test_files(box):
@@ -124,7 +125,9 @@ def test_asyncio():
             sleeping.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await sleeping
-            assert (await box.sh("pgrep -c sleep")).output == "0\n"
+            async with asyncio.timeout(PATIENCE):
+                while (await box.sh("pgrep -c sleep")).output != "0\n":
+                    pass
 
     asyncio.run(work())
 

@@ -52,7 +52,7 @@ class LandlockPlaceTest : public testing::Test {
   }
   std::unique_ptr<Place> start(Backend& backend, const std::string& script) {
     write_guest(script);
-    auto place = backend.start(spec_, Deadline::after(5s));
+    auto place = backend.start(spec_, Deadline::after(60s));
     EXPECT_TRUE(place) << place.error().message;
     return place ? std::move(*place) : nullptr;
   }
@@ -60,7 +60,7 @@ class LandlockPlaceTest : public testing::Test {
   std::string said(Backend& backend, const std::string& script) {
     const auto place = start(backend, script);
     if (!place) return "";
-    const auto channel = place->connect(Deadline::after(5s));
+    const auto channel = place->connect(Deadline::after(60s));
     std::string all;
     char some[4096];
     for (ssize_t n = 0; (n = read(channel->in.get(), some, sizeof(some))) > 0;)
@@ -163,7 +163,7 @@ TEST_F(LandlockPlaceTest, NoPrivilegesAreLeft) {
 TEST_F(LandlockPlaceTest, DestroyLeavesNothing) {
   const auto place =
       start(landlock_, "cd; mkdir -p a/b; echo x > a/b/c; chmod 0 a; (sleep 1000; :) & echo ready >&3; wait");
-  const auto channel = place->connect(Deadline::after(5s));
+  const auto channel = place->connect(Deadline::after(60s));
   char word[6];
   ASSERT_EQ(read(channel->in.get(), word, sizeof(word)), 6);
   EXPECT_FALSE(os::descendants(getpid()).empty());
@@ -183,7 +183,7 @@ TEST_F(LandlockPlaceTest, APersistentOneKeepsItsWorkspaceOnly) {
 TEST_F(LandlockPlaceTest, AFailedStartLeavesNothing) {
   spec_.cwd = "/nonexistent";
   write_guest("true");
-  EXPECT_FALSE(landlock_.start(spec_, Deadline::after(5s)));
+  EXPECT_FALSE(landlock_.start(spec_, Deadline::after(60s)));
   EXPECT_TRUE(fs::is_empty(spec_.directory));
 }
 
@@ -203,7 +203,7 @@ TEST_F(LandlockPlaceTest, RefusesWhatItCannotHonourByTheOptionsName) {
   const auto expect_option = [&](auto change, const std::string& option) {
     SandboxSpec spec = spec_;
     change(spec);
-    const auto refused = landlock_.start(spec, Deadline::after(5s));
+    const auto refused = landlock_.start(spec, Deadline::after(60s));
     ASSERT_FALSE(refused) << option;
     EXPECT_EQ(refused.error().code, Errc::unsupported);
     EXPECT_NE(refused.error().message.find(option), std::string::npos) << refused.error().message;
@@ -219,7 +219,7 @@ TEST_F(LandlockPlaceTest, RefusesWhatItCannotHonourByTheOptionsName) {
 
 TEST_F(LandlockPlaceTest, TheProbeNamesItsVersionAndGuarantees) {
   write_guest("true");
-  const Probe probe = landlock_.probe(Deadline::after(5s));
+  const Probe probe = landlock_.probe(Deadline::after(60s));
   EXPECT_TRUE(probe.usable) << probe.why_not;
   EXPECT_NE(probe.version.find("version " + std::to_string(os::landlock_abi())), std::string::npos);
   const bool signals =

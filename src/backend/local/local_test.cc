@@ -18,7 +18,7 @@ namespace {
 using namespace std::chrono_literals;
 
 void expect_refused(const SandboxSpec& spec, const std::string& option) {
-  const auto refused = LocalBackend().start(spec, Deadline::after(5s));
+  const auto refused = LocalBackend().start(spec, Deadline::after(60s));
   ASSERT_FALSE(refused) << option;
   EXPECT_EQ(refused.error().code, Errc::unsupported);
   EXPECT_NE(refused.error().message.find(option), std::string::npos) << refused.error().message;
@@ -70,7 +70,7 @@ class LocalPlaceTest : public testing::Test {
     chmod((folder_ + "/guest").c_str(), 0700);
     SandboxSpec spec;
     spec.env = {{"PATH", "/usr/bin:/bin"}, {"HOME", "/tmp"}, {"ONLY", "this"}};
-    auto place = LocalBackend().start(spec, Deadline::after(5s));
+    auto place = LocalBackend().start(spec, Deadline::after(60s));
     EXPECT_TRUE(place) << place.error().message;
     return std::move(*place);
   }
@@ -86,26 +86,26 @@ class LocalPlaceTest : public testing::Test {
 TEST_F(LocalPlaceTest, TheEnvironmentIsExactlyTheSpecs) {
   const auto place =
       start("env | grep -v -e ^PWD= -e ^OLDPWD= -e ^SHLVL= -e ^_= | sort | tr '\\n' ' ' >&3; pwd >&3; cat <&3");
-  const auto channel = place->connect(Deadline::after(5s));
+  const auto channel = place->connect(Deadline::after(60s));
   EXPECT_EQ(read_line(channel->in.get()), "HOME=/tmp ONLY=this PATH=/usr/bin:/bin /tmp");
 }
 
 TEST_F(LocalPlaceTest, DestroyEndsWhatAKilledGuestLeftBehind) {
   const auto place = start("setsid sh -c 'trap \"\" TERM; echo ready >&3; sleep 1000; sleep 1000' & kill -9 $$");
-  const auto channel = place->connect(Deadline::after(5s));
+  const auto channel = place->connect(Deadline::after(60s));
   EXPECT_EQ(read_line(channel->in.get()), "ready");
   pollfd gone{place->gone_fd(), POLLIN, 0};
-  ASSERT_EQ(poll(&gone, 1, 5000), 1);
+  ASSERT_EQ(poll(&gone, 1, 60'000), 1);
   EXPECT_EQ(place->ended().why, "the guest was killed by signal 9");
   EXPECT_FALSE(os::descendants(getpid()).empty());
-  ASSERT_TRUE(place->destroy(Deadline::after(5s)));
+  ASSERT_TRUE(place->destroy(Deadline::after(60s)));
   EXPECT_TRUE(os::descendants(getpid()).empty());
-  EXPECT_TRUE(place->destroy(Deadline::after(5s)));
+  EXPECT_TRUE(place->destroy(Deadline::after(60s)));
 }
 
 TEST_F(LocalPlaceTest, DestroyKillsAGuestThatDoesNotEnd) {
   const auto place = start("echo ready >&3; sleep 1000");
-  const auto channel = place->connect(Deadline::after(5s));
+  const auto channel = place->connect(Deadline::after(60s));
   EXPECT_EQ(read_line(channel->in.get()), "ready");
   ASSERT_TRUE(place->destroy(Deadline::after(10ms)));
   EXPECT_TRUE(os::descendants(getpid()).empty());

@@ -69,8 +69,10 @@ class NativePlace final : public Place {
   }
   std::uint64_t oom_kills() const override { return limits_.oom_kills(); }
   Result<void> destroy(Deadline deadline) override { return end(deadline); }
-  Result<void> pause(Deadline) override {
-    paused_.emplace(guest_.pid());
+  // What forks on a busy machine is not all stopped at once, and what is forgotten here would run on.
+  Result<void> pause(Deadline deadline) override {
+    const int limit_ms = earlier(deadline, Deadline::after(10s)).poll_timeout();
+    paused_.emplace(guest_.pid(), std::chrono::milliseconds(limit_ms));
     return {};
   }
   Result<void> resume(Deadline) override {
