@@ -6,7 +6,7 @@ PROGRAMS ?= build
 JOBS    ?= $(shell nproc)
 preset  ?= dev
 
-.PHONY: all run test test-kvm bench dist python lint format install deps clean help build
+.PHONY: all run test test-kvm bench deb dist python lint format install deps clean help build
 all: build/release/build.ninja ## build the release programs: build/cove and its companions
 	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp cove_shared
 
@@ -33,6 +33,9 @@ lint: build/release/build.ninja ## clang-format and clang-tidy; only what change
 python: build/release/build.ninja ## build the Python wheel and sdist: build/python
 	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp cove_shared
 	@python3 bindings/python/backend/cove_build.py build/python
+
+deb: all ## build the Debian package: build/cove_VERSION_amd64.deb
+	@scripts/package-deb $(PROGRAMS) build
 
 dist: all ## build an archive that runs from anywhere: build/cove-VERSION-linux-x86_64.tar.gz
 	@scripts/package-dist $(PROGRAMS) build
