@@ -1,10 +1,12 @@
 # The doors into the project. CMake does the building (CMakePresets.json), scripts/ the rest.
 PREFIX  ?= /usr/local
+LIBDIR  ?= $(PREFIX)/lib
 DESTDIR ?=
+PROGRAMS ?= build
 JOBS    ?= $(shell nproc)
 preset  ?= dev
 
-.PHONY: all run test test-kvm bench python lint format install deps clean help build
+.PHONY: all run test test-kvm bench deb dist python lint format install deps clean help build
 all: build/release/build.ninja ## build the release programs: build/cove and its companions
 	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp cove_shared
 
@@ -33,6 +35,12 @@ python: build/release/build.ninja ## build the Python wheel and sdist: build/pyt
 	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp cove_shared
 	@python3 bindings/python/backend/cove_build.py build/python
 
+deb: all ## build the Debian package: build/cove_VERSION_amd64.deb
+	@scripts/package-deb $(PROGRAMS) build
+
+dist: all ## build an archive that runs from anywhere: build/cove-VERSION-linux-x86_64.tar.gz
+	@scripts/package-dist $(PROGRAMS) build
+
 format: ## write every source file as .clang-format says
 	@scripts/format
 
@@ -40,19 +48,24 @@ build: ## build one preset with its tests: make build preset=asan (dev, release,
 	@cmake --preset $(preset) >/dev/null
 	@cmake --build --preset $(preset) -j $(JOBS)
 
+version = $(shell sed -n 's/^project.cove VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
+fill = s|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(version)|
 install: all ## install below PREFIX (/usr/local); DESTDIR for packagers
-	install -D -m 755 build/cove $(DESTDIR)$(PREFIX)/bin/cove
-	install -D -m 755 build/cove-guest $(DESTDIR)$(PREFIX)/libexec/cove/cove-guest
-	install -D -m 755 build/cove-attempt $(DESTDIR)$(PREFIX)/libexec/cove/cove-attempt
-	install -D -m 755 build/cove-image $(DESTDIR)$(PREFIX)/libexec/cove/cove-image
-	install -D -m 755 build/cove-mcp $(DESTDIR)$(PREFIX)/libexec/cove/cove-mcp
-	install -D -m 755 build/libcove.so.1 $(DESTDIR)$(PREFIX)/lib/libcove.so.1
-	ln -sf libcove.so.1 $(DESTDIR)$(PREFIX)/lib/libcove.so
+	install -D -m 755 $(PROGRAMS)/cove $(DESTDIR)$(PREFIX)/bin/cove
+	install -D -m 755 $(PROGRAMS)/cove-guest $(DESTDIR)$(PREFIX)/libexec/cove/cove-guest
+	install -D -m 755 $(PROGRAMS)/cove-attempt $(DESTDIR)$(PREFIX)/libexec/cove/cove-attempt
+	install -D -m 755 $(PROGRAMS)/cove-image $(DESTDIR)$(PREFIX)/libexec/cove/cove-image
+	install -D -m 755 $(PROGRAMS)/cove-mcp $(DESTDIR)$(PREFIX)/libexec/cove/cove-mcp
+	install -D -m 755 $(PROGRAMS)/libcove.so.1 $(DESTDIR)$(LIBDIR)/libcove.so.1
+	ln -sf libcove.so.1 $(DESTDIR)$(LIBDIR)/libcove.so
 	install -D -m 644 include/cove.h $(DESTDIR)$(PREFIX)/include/cove.h
 	install -d $(DESTDIR)$(PREFIX)/share/bash-completion/completions $(DESTDIR)$(PREFIX)/share/zsh/site-functions
-	build/cove completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cove
-	build/cove completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cove
-	build/cove man --directory $(DESTDIR)$(PREFIX)/share/man/man1
+	$(PROGRAMS)/cove completion bash >$(DESTDIR)$(PREFIX)/share/bash-completion/completions/cove
+	$(PROGRAMS)/cove completion zsh >$(DESTDIR)$(PREFIX)/share/zsh/site-functions/_cove
+	$(PROGRAMS)/cove man --directory $(DESTDIR)$(PREFIX)/share/man/man1
+	install -d $(DESTDIR)$(LIBDIR)/pkgconfig $(DESTDIR)$(PREFIX)/lib/systemd/user
+	sed '$(fill)' packaging/cove.pc.in >$(DESTDIR)$(LIBDIR)/pkgconfig/cove.pc
+	sed '$(fill)' packaging/cove-mcp.service.in >$(DESTDIR)$(PREFIX)/lib/systemd/user/cove-mcp.service
 
 deps: ## install the Debian packages of scripts/packages.txt that are missing
 	@scripts/install-deps

@@ -1,5 +1,5 @@
 // The library finds its programs by where it lies itself: beside it in a Python wheel and in a build folder, in ../bin
-// where it is installed.
+// where it is installed, or ../../bin where libraries have a folder for each kind of machine, as Debian has it.
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ namespace {
   std::string folder = about.dli_fname;
   if (folder.find('/') == std::string::npos) return false;
   folder.resize(folder.rfind('/'));
-  for (const char* place : {"", "/../bin"}) {
+  for (const char* place : {"", "/../bin", "/../../bin"}) {
     if (access((folder + place + "/cove").c_str(), X_OK) != 0) continue;
     cove::set_program_folder(folder + place);
     return true;

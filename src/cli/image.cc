@@ -15,6 +15,11 @@ int become_program(const std::string& name, const std::string& variable, std::ve
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execv(program->c_str(), argv.data());
+  // It is there, as find_companion saw: what is not there is its interpreter.
+  if (errno == ENOENT) {
+    return report(Error{Errc::unsupported, *program + " needs the GNU C library, which this machine does not have: run "
+                                                      "it where glibc is installed"});
+  }
   return report(errno_error(errno, "run " + *program));
 }
 

@@ -1,13 +1,12 @@
 #include "image/http.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <optional>
 
 #include "base/ascii.h"
+#include "image/curl_library.h"
 
 namespace cove::image {
 namespace {
@@ -15,6 +14,8 @@ namespace {
 constexpr int kMostRedirects = 5;
 constexpr std::size_t kMostHeaderBytes = 64 << 10, kMostErrorBytes = 16 << 10;
 constexpr long kConnectSeconds = 20, kStallSeconds = 30, kStallBytes = 64;
+// CURLOPT_PROTOCOLS, whose name is deprecated: libcurl before 7.85 has nothing else.
+constexpr auto kProtocolBits = static_cast<CURLoption>(CURLOPTTYPE_LONG + 181);
 
 std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r\n");
@@ -28,14 +29,15 @@ bool one_line(std::string_view text) {
 
 class HeaderList {
  public:
-  ~HeaderList() { curl_slist_free_all(list_); }
-  HeaderList() = default;
+  explicit HeaderList(const CurlLibrary& curl) : curl_(curl) {}
+  ~HeaderList() { curl_.slist_free_all(list_); }
   HeaderList(const HeaderList&) = delete;
   HeaderList& operator=(const HeaderList&) = delete;
-  void add(const std::string& line) { list_ = curl_slist_append(list_, line.c_str()); }
+  void add(const std::string& line) { list_ = curl_.slist_append(list_, line.c_str()); }
   curl_slist* get() const { return list_; }
 
  private:
+  const CurlLibrary& curl_;
   curl_slist* list_ = nullptr;
 };
 
@@ -124,68 +126,79 @@ std::string HttpAnswer::header(const std::string& name) const {
   return found == headers.end() ? "" : found->second;
 }
 
-Http::Http(PlainHosts plain) : plain_(std::move(plain)), curl_(nullptr, curl_easy_cleanup) {
-  static const CURLcode started = curl_global_init(CURL_GLOBAL_DEFAULT);
-  if (started == CURLE_OK) curl_.reset(curl_easy_init());
-}
+Http::Http(PlainHosts plain) : plain_(std::move(plain)), curl_(nullptr, nullptr) {}
 Http::~Http() = default;
 Http::Http(Http&&) noexcept = default;
 
 namespace {
 
-void set_rules(CURL* curl, const Url& url) {
-  curl_easy_setopt(curl, CURLOPT_URL, url.text.c_str());
-  curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, url.scheme.c_str());
-  curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 0L);  // by hand: credentials and plain HTTP are our own affair
-  curl_easy_setopt(curl, CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
-  curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kStallBytes);
-  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kStallSeconds);
-  curl_easy_setopt(curl, CURLOPT_USERAGENT, "cove/0.1");
-  if (url.loopback()) curl_easy_setopt(curl, CURLOPT_PROXY, "");  // a proxy's loopback is another machine's
-  if (const char* file = std::getenv("SSL_CERT_FILE")) curl_easy_setopt(curl, CURLOPT_CAINFO, file);
-  if (const char* folder = std::getenv("SSL_CERT_DIR")) curl_easy_setopt(curl, CURLOPT_CAPATH, folder);
+struct Handle {
+  const CurlLibrary& library;
+  CURL* curl;
+
+  template <class Value>
+  CURLcode set(CURLoption option, Value value) const {
+    return library.easy_setopt(curl, option, value);
+  }
+};
+
+void set_rules(const Handle& curl, const Url& url) {
+  curl.set(CURLOPT_URL, url.text.c_str());
+  if (curl.set(CURLOPT_PROTOCOLS_STR, url.scheme.c_str()) != CURLE_OK) {
+    curl.set(kProtocolBits, static_cast<long>(url.scheme == "https" ? CURLPROTO_HTTPS : CURLPROTO_HTTP));
+  }
+  curl.set(CURLOPT_FOLLOWLOCATION, 0L);  // by hand: credentials and plain HTTP are our own affair
+  curl.set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  curl.set(CURLOPT_NOSIGNAL, 1L);
+  curl.set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
+  curl.set(CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl.set(CURLOPT_LOW_SPEED_LIMIT, kStallBytes);
+  curl.set(CURLOPT_LOW_SPEED_TIME, kStallSeconds);
+  curl.set(CURLOPT_USERAGENT, "cove/0.1");
+  if (url.loopback()) curl.set(CURLOPT_PROXY, "");  // a proxy's loopback is another machine's
+  if (const char* file = std::getenv("SSL_CERT_FILE")) curl.set(CURLOPT_CAINFO, file);
+  if (const char* folder = std::getenv("SSL_CERT_DIR")) curl.set(CURLOPT_CAPATH, folder);
 }
 
-void set_request(CURL* curl, const HttpRequest& request, HeaderList& headers) {
+void set_request(const Handle& curl, const HttpRequest& request, HeaderList& headers) {
   for (const std::string& line : request.headers) headers.add(line);
   if (!request.authorization.empty()) headers.add("Authorization: " + request.authorization);
-  if (request.method == Method::head) curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+  if (request.method == Method::head) curl.set(CURLOPT_NOBODY, 1L);
   if (request.method == Method::post) {
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE, static_cast<long>(request.form.size()));
-    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, request.form.c_str());
+    curl.set(CURLOPT_POSTFIELDSIZE, static_cast<long>(request.form.size()));
+    curl.set(CURLOPT_POSTFIELDS, request.form.c_str());
   }
   if (request.from > 0) headers.add("Range: bytes=" + std::to_string(request.from) + "-");
-  curl_easy_setopt(curl, CURLOPT_HTTPHEADER, headers.get());
+  curl.set(CURLOPT_HTTPHEADER, headers.get());
 }
 
 }  // namespace
 
 Result<HttpAnswer> Http::send_once(const HttpRequest& request, const Url& url, const std::stop_token& stop,
                                    const BodySink& sink) {
-  CURL* curl = curl_.get();
-  if (curl == nullptr) return fail(Errc::internal, "libcurl does not start");
+  COVE_TRY(const CurlLibrary* const library, curl_library());
+  if (!curl_) curl_ = {library->easy_init(), library->easy_cleanup};
+  if (!curl_) return fail(Errc::internal, "libcurl does not start");
+  const Handle curl{*library, curl_.get()};
   Transfer transfer{request, stop, sink, {}, 0, 0, {}};
   if (Transfer::on_tick(&transfer, 0, 0, 0, 0) != 0) return fail(std::move(*transfer.error).because(url.shown()));
-  HeaderList headers;
+  HeaderList headers(*library);
   std::array<char, CURL_ERROR_SIZE> words{};
-  curl_easy_reset(curl);  // the connection stays
+  library->easy_reset(curl_.get());  // the connection stays
   set_rules(curl, url);
   set_request(curl, request, headers);
-  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words.data());
-  curl_easy_setopt(curl, CURLOPT_HEADERFUNCTION, &Transfer::on_header);
-  curl_easy_setopt(curl, CURLOPT_HEADERDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
-  curl_easy_setopt(curl, CURLOPT_WRITEDATA, &transfer);
-  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Transfer::on_tick);
-  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &transfer);
-  const CURLcode code = curl_easy_perform(curl);
+  curl.set(CURLOPT_ERRORBUFFER, words.data());
+  curl.set(CURLOPT_HEADERFUNCTION, &Transfer::on_header);
+  curl.set(CURLOPT_HEADERDATA, &transfer);
+  curl.set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
+  curl.set(CURLOPT_WRITEDATA, &transfer);
+  curl.set(CURLOPT_NOPROGRESS, 0L);
+  curl.set(CURLOPT_XFERINFOFUNCTION, &Transfer::on_tick);
+  curl.set(CURLOPT_XFERINFODATA, &transfer);
+  const CURLcode code = library->easy_perform(curl_.get());
   if (transfer.error) return fail(std::move(*transfer.error).because(url.shown()));
   if (code == CURLE_OK) return std::move(transfer.answer);
-  std::string why = words[0] != '\0' ? words.data() : curl_easy_strerror(code);
+  std::string why = words[0] != '\0' ? words.data() : library->easy_strerror(code);
   if (code == CURLE_PEER_FAILED_VERIFICATION) {
     why += "; if its authority is to be trusted, add it to the system's or name its file in SSL_CERT_FILE";
   }

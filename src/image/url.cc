@@ -1,25 +1,34 @@
 #include "image/url.h"
 
-#include <curl/curl.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
 
+#include "image/curl_library.h"
+
 namespace cove::image {
 namespace {
 
-struct FreeUrl {
-  void operator()(CURLU* url) const { curl_url_cleanup(url); }
-};
+// An address taken apart by libcurl, which is the one to connect there, too.
+class Parsed {
+ public:
+  explicit Parsed(const CurlLibrary& curl) : curl_(curl), url_(curl.url(), curl.url_cleanup) {}
 
-std::string part(CURLU* url, CURLUPart which, unsigned flags = 0) {
-  char* text = nullptr;
-  if (curl_url_get(url, which, &text, flags) != CURLUE_OK || text == nullptr) return "";
-  std::string copy(text);
-  curl_free(text);
-  return copy;
-}
+  bool set(const std::string& text, unsigned flags) {
+    return url_ && curl_.url_set(url_.get(), CURLUPART_URL, text.c_str(), flags) == CURLUE_OK;
+  }
+  std::string part(CURLUPart which, unsigned flags = 0) const {
+    char* text = nullptr;
+    if (curl_.url_get(url_.get(), which, &text, flags) != CURLUE_OK || text == nullptr) return "";
+    std::string copy(text);
+    curl_.free(text);
+    return copy;
+  }
+
+ private:
+  const CurlLibrary& curl_;
+  std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> url_;
+};
 
 }  // namespace
 
@@ -31,20 +40,19 @@ bool Url::loopback() const {
 }
 
 Result<Url> parse_url(const std::string& text, const std::string& base) {
-  const std::unique_ptr<CURLU, FreeUrl> parsed(curl_url());
+  COVE_TRY(const CurlLibrary* const curl, curl_library());
+  Parsed parsed(*curl);
   const bool clean = std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c <= '~'; });
-  const bool fits = parsed != nullptr && clean && text.size() < 16384 &&
-                    (base.empty() || curl_url_set(parsed.get(), CURLUPART_URL, base.c_str(), 0) == CURLUE_OK) &&
-                    curl_url_set(parsed.get(), CURLUPART_URL, text.c_str(), CURLU_DISALLOW_USER) == CURLUE_OK;
+  const bool fits =
+      clean && text.size() < 16384 && (base.empty() || parsed.set(base, 0)) && parsed.set(text, CURLU_DISALLOW_USER);
   if (!fits) return fail(Errc::protocol, "a server named an address that is none");
   Url url;
-  url.scheme = part(parsed.get(), CURLUPART_SCHEME);
-  url.host = part(parsed.get(), CURLUPART_HOST);
-  url.port = part(parsed.get(), CURLUPART_PORT, CURLU_DEFAULT_PORT);
-  url.text = part(parsed.get(), CURLUPART_URL);
+  url.scheme = parsed.part(CURLUPART_SCHEME);
+  url.host = parsed.part(CURLUPART_HOST);
+  url.port = parsed.part(CURLUPART_PORT, CURLU_DEFAULT_PORT);
+  url.text = parsed.part(CURLUPART_URL);
   for (char& c : url.host) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  if ((url.scheme != "https" && url.scheme != "http") || url.host.empty() ||
-      !part(parsed.get(), CURLUPART_USER).empty()) {
+  if ((url.scheme != "https" && url.scheme != "http") || url.host.empty() || !parsed.part(CURLUPART_USER).empty()) {
     return fail(Errc::protocol, "a server named an address that is neither http nor https");
   }
   return url;

@@ -1,7 +1,8 @@
 """Builds the wheel and the sdist with nothing but Python: PEP 517, and `python3 cove_build.py DIRECTORY`.
 
-The wheel has libcove.so and the programs inside: from $COVE_PROGRAMS, else from build/ of this checkout. Both archives are
-the same, byte for byte, when their content is.
+The wheel has libcove.so and the programs inside: from $COVE_PROGRAMS, else from build/ of this checkout. Its tag says which
+C library they need, so that pip refuses it where they would not start. Both archives are the same, byte for byte, when
+their content is.
 """
 
 import base64
@@ -10,6 +11,8 @@ import hashlib
 import io
 import os
 import platform
+import re
+import subprocess
 import sys
 import tarfile
 import zipfile
@@ -19,6 +22,15 @@ HERE = Path(__file__).resolve().parent.parent
 PROGRAMS = ("libcove.so", "cove", "cove-guest", "cove-image", "cove-attempt", "cove-mcp")
 NAME = "cove"
 WHEN = (2026, 1, 1, 0, 0, 0)
+LAUNCHER = b"""#!python
+# Becomes the program that the package cove brings. The package itself is found, not loaded.
+import importlib.util
+import os
+import sys
+
+folder = os.path.dirname(importlib.util.find_spec("cove").origin)
+os.execv(os.path.join(folder, "_programs", "cove"), ["cove", *sys.argv[1:]])
+"""
 
 
 def _version():
@@ -48,6 +60,29 @@ def _programs():
     return [folder / name for name in PROGRAMS if (folder / name).exists()]
 
 
+def _is_dynamic(program):
+    """Whether an ELF file of 64 bits has a segment PT_DYNAMIC: the others need no C library."""
+    start, size, count = (int.from_bytes(program[at:at + n], "little") for at, n in ((32, 8), (54, 2), (56, 2)))
+    return 2 in (int.from_bytes(program[start + i * size:][:4], "little") for i in range(count))
+
+
+def _platform(programs):
+    """The tag of PEP 600 for the newest version of glibc that a program names in its dynamic symbols."""
+    contents = [path.read_bytes() for path in programs]
+    wanted = [int(minor) for data in contents if _is_dynamic(data) for minor in re.findall(rb"\0GLIBC_2\.(\d+)", data)]
+    return f"manylinux_2_{max(wanted)}_{platform.machine()}" if wanted else f"linux_{platform.machine()}"
+
+
+def _licenses():
+    """Ours, and those of what is linked into the programs: only a checkout has them."""
+    checkout = HERE.parent.parent
+    others = checkout / "scripts" / "third-party-licenses"
+    found = [("LICENSE", (checkout / "LICENSE").read_bytes())] if (checkout / "LICENSE").exists() else []
+    if others.exists():
+        found.append(("THIRD-PARTY", subprocess.run([others], check=True, stdout=subprocess.PIPE).stdout))
+    return found
+
+
 def get_requires_for_build_wheel(config_settings=None):
     return []
 
@@ -57,11 +92,13 @@ def get_requires_for_build_sdist(config_settings=None):
 
 
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    tag = f"py3-none-linux_{platform.machine()}"
+    tag = f"py3-none-{_platform(_programs())}"
     name = f"{NAME}-{_version()}-{tag}.whl"
     about = f"{NAME}-{_version()}.dist-info"
     files = [(f"{NAME}/{path.name}", path.read_bytes(), 0o644) for path in _sources()]
     files += [(f"{NAME}/_programs/{path.name}", path.read_bytes(), 0o755) for path in _programs()]
+    files.append((f"{NAME}-{_version()}.data/scripts/cove", LAUNCHER, 0o755))
+    files += [(f"{about}/licenses/{name}", text, 0o644) for name, text in _licenses()]
     files.append((f"{about}/METADATA", _metadata(), 0o644))
     wheel = f"Wheel-Version: 1.0\nGenerator: cove_build\nRoot-Is-Purelib: false\nTag: {tag}\n"
     files.append((f"{about}/WHEEL", wheel.encode(), 0o644))
