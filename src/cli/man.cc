@@ -1,8 +1,8 @@
-#include "cli/subcommand.h"
 #include "cli/companion.h"
 #include "cli/man_overview.h"
 #include "cli/mcp.h"
 #include "cli/print.h"
+#include "cli/subcommand.h"
 
 namespace cove::cli {
 namespace {

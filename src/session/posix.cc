@@ -28,7 +28,8 @@ constexpr std::array<std::string_view, 16> kNotKeptByPosix{
     "RANDOM", "SECONDS", "EPOCHSECONDS", "__cove", "__cove_f", "__cove_o", "__cove_s", "EPOCHREALTIME"};
 
 bool is_kept(std::string_view name) {
-  return is_identifier(name) && std::find(kNotKeptByPosix.begin(), kNotKept.end(), name) == kNotKept.end();
+  return is_identifier(name) &&
+         std::find(kNotKeptByPosix.begin(), kNotKeptByPosix.end(), name) == kNotKeptByPosix.end();
 }
 
 class Posix : public Dialect {
