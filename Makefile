@@ -6,33 +6,40 @@ PROGRAMS ?= build
 JOBS    ?= $(shell nproc)
 preset  ?= dev
 
-.PHONY: all run test test-kvm bench deb dist python lint format install deps clean help build
-all: build/release/build.ninja ## build the release programs: build/cove and its companions
-	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp cove_shared
+programs = cove cove-guest cove-attempt cove-image cove-mcp cove_shared
+export JOBS
 
-run: deps ## install what is missing, build, and show a sandbox at work
+.PHONY: all run test check test-kvm bench deb dist python lint format install deps clean help build
+all: ## build the release programs: build/cove and its companions
+	@scripts/build release $(programs)
+
+run: ## install what is missing, build, and show a sandbox at work
+	@[ -e build/cove ] || echo "The first time this takes about $$((2 + 8 / $(JOBS))) minutes: packages, then a build."
+	@scripts/install-deps build
 	@$(MAKE) --no-print-directory all
 	@scripts/tour
 
 test: ## install what is missing, build, and run every check; ends with a summary
 	@scripts/test
 
-test-kvm: deps build/release/build.ninja ## real KVM and the real msb, in a translated machine that has them: minutes
-	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-image conformance-basics conformance-profile conformance-isolation
+check: ## the everyday loop: build what changed, run unit tests and the contract on local and native
+	@scripts/test --check
+
+test-kvm: deps ## real KVM and the real msb, in a translated machine that has them: minutes
+	@scripts/build release cove cove-guest cove-image conformance-basics conformance-profile conformance-isolation
 	@tests/kvm/test-kvm build/release
 
-bench: deps build/release/build.ninja ## measure, as ratios in one run; BENCH_ARGS=--json for machines
-	@cmake --build --preset release -j $(JOBS)
+bench: deps ## measure, as ratios in one run; BENCH_ARGS=--json for machines
+	@scripts/build release
 	@build/release/bench/cove-bench $(BENCH_ARGS)
 
-lint: build/release/build.ninja ## clang-format and clang-tidy; only what changed since the last clean run
+lint: deps ## clang-format, clang-tidy and a build file by file; only what changed since the last clean run
 	@scripts/format --check
 	@scripts/check-includes
-	@cmake --build --preset release -j $(JOBS)
+	@scripts/build dev
 	@scripts/tidy --deep
 
-python: build/release/build.ninja ## build the Python wheel and sdist: build/python
-	@cmake --build --preset release -j $(JOBS) --target cove cove-guest cove-attempt cove-image cove-mcp cove_shared
+python: all ## build the Python wheel and sdist: build/python
 	@python3 bindings/python/backend/cove_build.py build/python
 
 deb: all ## build the Debian package: build/cove_VERSION_amd64.deb
@@ -45,8 +52,7 @@ format: ## write every source file as .clang-format says
 	@scripts/format
 
 build: ## build one preset with its tests: make build preset=asan (dev, release, asan, tsan, fuzz)
-	@cmake --preset $(preset) >/dev/null
-	@cmake --build --preset $(preset) -j $(JOBS)
+	@scripts/build $(preset)
 
 version = $(shell sed -n 's/^project.cove VERSION \([0-9.]*\).*/\1/p' CMakeLists.txt)
 fill = s|@PREFIX@|$(PREFIX)|; s|@LIBDIR@|$(LIBDIR)|; s|@VERSION@|$(version)|
@@ -68,13 +74,10 @@ install: all ## install below PREFIX (/usr/local); DESTDIR for packagers
 	sed '$(fill)' packaging/cove-mcp.service.in >$(DESTDIR)$(PREFIX)/lib/systemd/user/cove-mcp.service
 
 deps: ## install the Debian packages of scripts/packages.txt that are missing
-	@scripts/install-deps
+	@scripts/install-deps test
 
 clean: ## remove everything that was built
 	rm -rf build
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 10
-
-build/release/build.ninja:
-	@cmake --preset release >/dev/null
