@@ -40,17 +40,35 @@ if(COVE_TESTS OR COVE_FUZZ)
 endif()
 if(COVE_TESTS)
   find_package(GTest REQUIRED)
-  include(GoogleTest)
 endif()
 
-# cove_test(NAME SOURCES ... LINKS ...): unit tests that stand beside the code, in one program per folder.
+# cove_gtest(NAME PROGRAM [SHARDS N] PROPERTIES ...): a GoogleTest program as one test, or as N that share its cases. One
+# case by itself: PROGRAM --gtest_filter=Suite.Case. Results case by case are in gtest/NAME.xml, for scripts/count-tests.
+function(cove_gtest name program)
+  cmake_parse_arguments(arg "" "SHARDS" "PROPERTIES" ${ARGN})
+  if(NOT arg_SHARDS)
+    add_test(NAME ${name} COMMAND ${program})
+    set_tests_properties(${name} PROPERTIES ENVIRONMENT GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/gtest/${name}.xml
+      ${arg_PROPERTIES})
+    return()
+  endif()
+  foreach(shard RANGE 1 ${arg_SHARDS})
+    math(EXPR index "${shard} - 1")
+    cove_gtest(${name}.${shard} ${program} PROPERTIES ${arg_PROPERTIES})
+    set_property(TEST ${name}.${shard} APPEND PROPERTY ENVIRONMENT
+      GTEST_TOTAL_SHARDS=${arg_SHARDS} GTEST_SHARD_INDEX=${index})
+  endforeach()
+endfunction()
+
+# cove_test(NAME [SHARDS N] SOURCES ... LINKS ...): unit tests that stand beside the code, in one program per folder.
 function(cove_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "SHARDS" "SOURCES;LINKS" ${ARGN})
   if(NOT COVE_TESTS)
     return()
   endif()
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LINKS} GTest::gtest GTest::gtest_main)
   cove_built_quickly(${name})
-  gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES LABELS unit TIMEOUT 120)
+  string(REGEX REPLACE "^(cove_)?(.*)_test$" "unit.\\2" test ${name})
+  cove_gtest(${test} ${name} SHARDS ${arg_SHARDS} PROPERTIES LABELS unit TIMEOUT 1200)
 endfunction()

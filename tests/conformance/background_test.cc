@@ -109,7 +109,9 @@ TEST_F(Contract, Case084_AThousandCommandsLeaveNothingBehind) {
   std::vector<testing_helpers::Held> before;
   for (const pid_t pid : pids) before.push_back(held_by(pid));
   const std::size_t files = files_below(home().root());
-  for (int i = 0; i < 1000; ++i) ASSERT_EQ(sh("true").code(), 0) << "command " << i;
+  // Where programs start slowly 200 do: a leak of one descriptor or file per command is still beyond what may wait.
+  const int rounds = why_processes_are_slow().empty() ? 1000 : 200;
+  for (int i = 0; i < rounds; ++i) ASSERT_EQ(sh("true").code(), 0) << "command " << i;
   for (std::size_t i = 0; i < pids.size(); ++i) {
     SCOPED_TRACE(testing_helpers::command_line(pids[i]));
     const auto quiet = [&] {
