@@ -10,14 +10,14 @@
 namespace cove::cli {
 namespace {
 
-termios before;
+termios saved_mode;
 bool is_raw = false;
 Control* resized = nullptr;
 
 void restore() {
   if (!is_raw) return;
   is_raw = false;
-  tcsetattr(STDIN_FILENO, TCSADRAIN, &before);
+  tcsetattr(STDIN_FILENO, TCSADRAIN, &saved_mode);
 }
 
 winsize window() {
@@ -54,10 +54,10 @@ void on_signal(int number, void (*handler)(int)) {
 RawTerminal::RawTerminal(Control& control) {
   resized = &control;
   on_signal(SIGWINCH, on_resize);
-  if (!stdin_is_terminal() || tcgetattr(STDIN_FILENO, &before) < 0) return;
+  if (!stdin_is_terminal() || tcgetattr(STDIN_FILENO, &saved_mode) < 0) return;
   for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) on_signal(number, on_end);
   std::atexit(restore);
-  termios raw = before;
+  termios raw = saved_mode;
   cfmakeraw(&raw);
   is_raw = tcsetattr(STDIN_FILENO, TCSADRAIN, &raw) == 0;
 }
