@@ -167,6 +167,37 @@ TEST_F(KeeperTest, ReadersAttachAtAnyOffsetLiveOrLater) {
   EXPECT_EQ(now.expect(ClientType::error).as<proto::ErrorReply>().code, Errc::not_found);
 }
 
+TEST_F(KeeperTest, AnOutcomeThatComesWhileALogIsReadComesWithTheWholeLog) {
+  start();
+  proto::Run request = script("x");
+  request.id = "long";
+  request.background = true;
+  auto [client, number] = run(request);
+  client.expect(ClientType::started);
+  // More than the socket of a reader that does not read yet can take.
+  const std::string piece(64U << 10, 'x');
+  std::uint64_t sent = 0;
+  for (; sent + piece.size() < proto::kOutputWindow; sent += piece.size())
+    guest->send(GuestType::output_out, number, std::string_view(piece));
+  guest->send(GuestType::ping, 0, std::string_view());
+  while (guest->next().type != static_cast<int>(GuestType::pong)) {}
+  Peer reader = connect();
+  reader.send(ClientType::attach, 0, proto::Attach{.id = "long", .follow = false});
+  reader.expect(ClientType::started);
+  guest->send(GuestType::output_out, number, std::string_view("the end"));
+  exit_with(number, 0);
+  client.send(ClientType::attach, 0, proto::Attach{.id = "long", .from = sent});
+  client.expect(ClientType::started);
+  EXPECT_EQ(read_output(client), "o:the end ");
+  std::string bytes;
+  Received got = reader.next();
+  for (; got.type == static_cast<int>(ClientType::output); got = reader.next())
+    bytes += got.payload.substr(proto::kOutputHeaderBytes);
+  EXPECT_EQ(got.as<proto::Outcome>().ending, Ending::exited);
+  EXPECT_EQ(bytes.size(), sent + 7);
+  EXPECT_TRUE(bytes.ends_with("the end"));
+}
+
 TEST_F(KeeperTest, WhatABackgroundJobPrintsLaterIsInTheLogButNotInTheAnswer) {
   start();
   auto [client, number] = run(script("job &"));

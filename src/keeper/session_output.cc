@@ -51,8 +51,10 @@ struct ClientSession::Batch {
   }
 };
 
+// A reader that does not follow stops where the log ended when it asked, unless the command has ended since: its
+// outcome comes with the whole output.
 std::uint64_t ClientSession::readable_end() const {
-  if (!to_the_end_) return stop_at_;
+  if (!to_the_end_ && command_->running()) return stop_at_;
   if (own_run_ && !command_->running()) return command_->exit_bytes();
   return command_->log.end();
 }
