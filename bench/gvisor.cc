@@ -18,9 +18,9 @@ constexpr const char* kConfig = R"({"ociVersion": "1.0.0",
   "linux": {"namespaces": [{"type": "pid"}, {"type": "mount"}, {"type": "network"}, {"type": "ipc"}, {"type": "uts"}]}})";
 
 // The whole of this machine, read-only, with a process that waits.
-class Peer {
+class Runsc {
  public:
-  explicit Peer(const gvisor::Program& program)
+  explicit Runsc(const gvisor::Program& program)
       : words_{program.path,     "--root",           home().make_directory("bench-runsc"),
                "--network=none", "--ignore-cgroups", "--platform=" + program.platform} {
     const std::string bundle = home().make_directory("bench-bundle");
@@ -28,9 +28,9 @@ class Peer {
     spawn_and_wait(with({"run", "--detach", "--bundle", bundle, "peer"}));  // it keeps the descriptors that it is given
     runs_ = answers(exec());
   }
-  Peer(const Peer&) = delete;
-  Peer& operator=(const Peer&) = delete;
-  ~Peer() {
+  Runsc(const Runsc&) = delete;
+  Runsc& operator=(const Runsc&) = delete;
+  ~Runsc() {
     answers(with({"kill", "peer", "KILL"}));
     answers(with({"delete", "-force", "peer"}));
   }
@@ -54,7 +54,7 @@ std::vector<Row> gvisor_commands(Effort effort) {
   SandboxSpec spec = native_spec();
   spec.backend = "gvisor";
   Sandbox sandbox = make_sandbox(spec);
-  const Peer peer(*program);
+  const Runsc peer(*program);
   if (!peer.runs()) return {{"true, gvisor", 0, "", "", 0, {}, {}, "runsc run does not work as root here"}};
   Samples ours, exec;
   for (int i = 0; i < effort.times(100); ++i) {

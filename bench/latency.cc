@@ -4,7 +4,6 @@
 namespace cove::bench {
 namespace {
 
-const std::vector<std::string> kBash = {"bash", "-c", "true"};
 const std::vector<std::string> kSh = {"sh", "-c", "true"};
 
 }  // namespace

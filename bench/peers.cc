@@ -10,8 +10,6 @@
 namespace cove::bench {
 namespace {
 
-const std::vector<std::string> kBash = {"bash", "-c", "true"};
-
 std::vector<std::string> with_bash(std::vector<std::string> argv) {
   argv.insert(argv.end(), kBash.begin(), kBash.end());
   return argv;

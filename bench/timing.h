@@ -11,6 +11,8 @@ namespace cove::bench {
 
 using Milliseconds = std::chrono::duration<double, std::milli>;
 
+inline const std::vector<std::string> kBash = {"bash", "-c", "true"};  // what most rows are compared with
+
 // Times of one thing done many times.
 class Samples {
  public:
