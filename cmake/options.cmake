@@ -18,14 +18,25 @@ else()
   target_compile_options(cove_options INTERFACE -Wno-deprecated-declarations)
 endif()
 if(COVE_SANITIZE)
+  # Of tests, only what they do with memory is checked; the code that they test has all the checks.
   target_compile_options(cove_options INTERFACE
     -fsanitize=${COVE_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer
+    $<$<AND:$<CXX_COMPILER_ID:Clang>,$<BOOL:$<TARGET_PROPERTY:COVE_IS_TEST>>>:-fno-sanitize=undefined$<COMMA>fuzzer-no-link>
     $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
   if(COVE_SANITIZE MATCHES "address")
     target_compile_definitions(cove_options INTERFACE COVE_ADDRESS_SANITIZER)
   endif()
   target_link_options(cove_options INTERFACE -fsanitize=${COVE_SANITIZE})
 endif()
+
+# cove_quick_flags(TARGET): of code that is compiled more often than it runs. Sanitizers report a test by its name.
+function(cove_quick_flags name)
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+  if(COVE_SANITIZE)
+    target_compile_options(${name} PRIVATE -g0)
+  endif()
+  set_target_properties(${name} PROPERTIES COVE_IS_TEST ON)
+endfunction()
 
 # cove_hidden(TARGET): fit for libcove.so, too, so that everything is compiled once. Hidden names cannot be replaced from
 # outside, so the compiler inlines as it does in a program.

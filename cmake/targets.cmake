@@ -20,7 +20,7 @@ endfunction()
 # cove_built_quickly(NAME...): for tests, which take longer to compile than to run.
 function(cove_built_quickly)
   foreach(name ${ARGN})
-    target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O0>)
+    cove_quick_flags(${name})
     if(COVE_TOGETHER)
       cove_together(${name})
       target_precompile_headers(${name} REUSE_FROM cove_test_headers)

@@ -3,7 +3,7 @@
 #
 # The batches are written here and not by UNITY_BUILD, which includes files by absolute path: these are the same text in
 # every clone, so ccache finds what another clone has compiled.
-set(COVE_BATCH 12)
+set(COVE_BATCH 12 CACHE STRING "How many files are compiled as one: more compile faster in all, fewer after a change")
 
 # A precompiled header belongs to a target, and is valid only for targets with the same flags.
 function(cove_precompile name header)
@@ -21,7 +21,7 @@ if(COVE_TOGETHER)
   if(COVE_TESTS)
     find_package(GTest REQUIRED)
     cove_precompile(cove_test_headers precompiled_tests.h GTest::gtest)
-    target_compile_options(cove_test_headers PRIVATE $<$<CONFIG:Release>:-O0>)
+    cove_quick_flags(cove_test_headers)
   endif()
 endif()
 

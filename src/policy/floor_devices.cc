@@ -40,10 +40,10 @@ std::optional<Finding> judge_target(const FloorCase& at, const Word& target, App
 }
 
 std::optional<Finding> judge_redirections(const FloorCase& at) {
-  using Kind = Redirection::Kind;
+  using enum Redirection::Kind;
   for (const Redirection& each : at.call.command.redirections) {
-    if (each.kind != Kind::write && each.kind != Kind::append && each.kind != Kind::read_write) continue;
-    if (auto found = judge_target(at, each.target, each.kind == Kind::write ? Append::no : Append::yes)) return found;
+    if (each.kind != write && each.kind != append && each.kind != read_write) continue;
+    if (auto found = judge_target(at, each.target, each.kind == write ? Append::no : Append::yes)) return found;
   }
   return std::nullopt;
 }

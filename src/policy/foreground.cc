@@ -10,18 +10,18 @@
 namespace cove::policy {
 namespace {
 
-using Kind = ForegroundAdvice::Kind;
+using Advice = ForegroundAdvice::Kind;
 
 constexpr std::string_view kWay =
     "; start it as a background command (background: true), which keeps its output and can be polled, waited for and "
     "killed";
 
 ForegroundAdvice refuse(std::string_view rule, const SimpleCommand& command, std::string_view what) {
-  return {Kind::refused, std::string(rule), shown(command) + " " + std::string(what) + std::string(kWay)};
+  return {Advice::refused, std::string(rule), shown(command) + " " + std::string(what) + std::string(kWay)};
 }
 
 ForegroundAdvice hint(std::string_view rule, const SimpleCommand& command, std::string_view what) {
-  return {Kind::hint, std::string(rule), shown(command) + " " + std::string(what)};
+  return {Advice::hint, std::string(rule), shown(command) + " " + std::string(what)};
 }
 
 // Whether something around it ends it: `timeout 5 x`.
@@ -90,8 +90,8 @@ ForegroundAdvice judge_foreground(const Script& script) {
       return refuse("background", command, "is put into the background by '&' and then forgotten");
     if (command.background) continue;
     const auto endless = judge_endless(script, command);
-    if (endless && endless->kind == Kind::refused) return *endless;
-    if (endless && advice.kind == Kind::fine) advice = *endless;
+    if (endless && endless->kind == Advice::refused) return *endless;
+    if (endless && advice.kind == Advice::fine) advice = *endless;
   }
   return advice;
 }

@@ -11,7 +11,7 @@ namespace cove::selftest {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr std::string_view kGroup = "escape by symlinks and archives";
+constexpr std::string_view kCopiesGroup = "escape by symlinks and archives";
 
 // Links to the bait, made inside: `link` to the file and `door` to its directory.
 struct Trap {
@@ -124,20 +124,20 @@ Verdict copy_special(Stage& stage) {
   return held("only plain files came out");
 }
 
-constexpr Attempt kAttempts[] = {
-    {"copy_out_link", kGroup, "copy a link to a host file out of the sandbox", {}, copy_link},
-    {"copy_out_through_link", kGroup, "copy a file out by a linked directory", {}, copy_by_door},
-    {"read_through_link", kGroup, "have a link to a host file read for the caller", {}, read_link},
-    {"copy_in_through_link", kGroup, "have a copy written by a linked directory", {}, copy_in},
-    {"write_through_link", kGroup, "have a file written by a linked directory", {}, write_in},
-    {"move_through_link", kGroup, "have a file moved by a linked directory", {}, move_in},
-    {"remove_through_link", kGroup, "have a file removed by a linked directory", {}, remove_by_door},
-    {"copy_out_special", kGroup, "bring setuid bits and pipes out of the sandbox", {}, copy_special},
-    {"unpack_absolute", kGroup, "unpack an archive with an absolute path in it", {}, unpack},
+constexpr Attempt kCopiesAttempts[] = {
+    {"copy_out_link", kCopiesGroup, "copy a link to a host file out of the sandbox", {}, copy_link},
+    {"copy_out_through_link", kCopiesGroup, "copy a file out by a linked directory", {}, copy_by_door},
+    {"read_through_link", kCopiesGroup, "have a link to a host file read for the caller", {}, read_link},
+    {"copy_in_through_link", kCopiesGroup, "have a copy written by a linked directory", {}, copy_in},
+    {"write_through_link", kCopiesGroup, "have a file written by a linked directory", {}, write_in},
+    {"move_through_link", kCopiesGroup, "have a file moved by a linked directory", {}, move_in},
+    {"remove_through_link", kCopiesGroup, "have a file removed by a linked directory", {}, remove_by_door},
+    {"copy_out_special", kCopiesGroup, "bring setuid bits and pipes out of the sandbox", {}, copy_special},
+    {"unpack_absolute", kCopiesGroup, "unpack an archive with an absolute path in it", {}, unpack},
 };
 
 }  // namespace
 
-std::span<const Attempt> copy_attempts() { return kAttempts; }
+std::span<const Attempt> copy_attempts() { return kCopiesAttempts; }
 
 }  // namespace cove::selftest

@@ -5,7 +5,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "leak descriptors and environment";
+constexpr std::string_view kDescriptorsGroup = "leak descriptors and environment";
 
 Verdict of_session(Stage& stage) {
   auto place = stage.inside();
@@ -29,19 +29,19 @@ Verdict in_session(Stage& stage) {
   return seen ? broken("in the session's variables") : held("not in the session's variables");
 }
 
-constexpr Attempt kAttempts[] = {
-    {"command_descriptors", kGroup, "inherit a descriptor as a program", "own_descriptors"},
-    {"session_descriptors", kGroup, "inherit a descriptor from the session's shell", {}, of_session},
-    {"terminal_descriptors", kGroup, "inherit a descriptor as a program on a terminal", {}, of_terminal},
-    {"guest_descriptors", kGroup, "find a file among what the guest holds open", "guest_descriptors"},
-    {"command_environment", kGroup, "find the keeper's secrets in a program's environment", {}, in_command},
-    {"session_environment", kGroup, "find the keeper's secrets in the session", {}, in_session},
-    {"guest_environment", kGroup, "find the keeper's secrets in the guest's environment", {}, in_guest},
-    {"keeper_environment", kGroup, "find the keeper's secrets in any process's environment", {}, in_any},
+constexpr Attempt kDescriptorsAttempts[] = {
+    {"command_descriptors", kDescriptorsGroup, "inherit a descriptor as a program", "own_descriptors"},
+    {"session_descriptors", kDescriptorsGroup, "inherit a descriptor from the session's shell", {}, of_session},
+    {"terminal_descriptors", kDescriptorsGroup, "inherit a descriptor as a program on a terminal", {}, of_terminal},
+    {"guest_descriptors", kDescriptorsGroup, "find a file among what the guest holds open", "guest_descriptors"},
+    {"command_environment", kDescriptorsGroup, "find the keeper's secrets in a program's environment", {}, in_command},
+    {"session_environment", kDescriptorsGroup, "find the keeper's secrets in the session", {}, in_session},
+    {"guest_environment", kDescriptorsGroup, "find the keeper's secrets in the guest's environment", {}, in_guest},
+    {"keeper_environment", kDescriptorsGroup, "find the keeper's secrets in any process's environment", {}, in_any},
 };
 
 }  // namespace
 
-std::span<const Attempt> descriptor_attempts() { return kAttempts; }
+std::span<const Attempt> descriptor_attempts() { return kDescriptorsAttempts; }
 
 }  // namespace cove::selftest

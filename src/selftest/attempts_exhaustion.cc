@@ -10,7 +10,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "exhaust resources";
+constexpr std::string_view kExhaustionGroup = "exhaust resources";
 constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 
 // A backend with walls that says no to a limit keeps its word: nobody relies on it. One without walls leaves no choice.
@@ -95,20 +95,20 @@ Verdict output(Stage& stage) {
   return kept > 4 * kMiB || kept < kMiB / 2 ? broken(text) : held(text);
 }
 
-constexpr Attempt kAttempts[] = {
-    {"exhaust_memory", kGroup, "take 300 MiB more memory than given", {}, memory},
-    {"exhaust_shared_memory", kGroup, "take 300 MiB more memory than given, in /dev/shm", {}, shm},
-    {"exhaust_processes", kGroup, "start more processes than given", {}, processes},
-    {"exhaust_disk", kGroup, "write more than given", {}, disk},
-    {"exhaust_temporary", kGroup, "write more than given to /tmp", {}, temporary},
-    {"exhaust_processors", kGroup, "use more processor time than given", {}, processors},
-    {"exhaust_descriptors", kGroup, "open more than a million files", {}, descriptors},
-    {"raise_limits", kGroup, "raise a hard limit", "raise_limit"},
-    {"exhaust_output", kGroup, "fill the host's disk with output", {}, output},
+constexpr Attempt kExhaustionAttempts[] = {
+    {"exhaust_memory", kExhaustionGroup, "take 300 MiB more memory than given", {}, memory},
+    {"exhaust_shared_memory", kExhaustionGroup, "take 300 MiB more memory than given, in /dev/shm", {}, shm},
+    {"exhaust_processes", kExhaustionGroup, "start more processes than given", {}, processes},
+    {"exhaust_disk", kExhaustionGroup, "write more than given", {}, disk},
+    {"exhaust_temporary", kExhaustionGroup, "write more than given to /tmp", {}, temporary},
+    {"exhaust_processors", kExhaustionGroup, "use more processor time than given", {}, processors},
+    {"exhaust_descriptors", kExhaustionGroup, "open more than a million files", {}, descriptors},
+    {"raise_limits", kExhaustionGroup, "raise a hard limit", "raise_limit"},
+    {"exhaust_output", kExhaustionGroup, "fill the host's disk with output", {}, output},
 };
 
 }  // namespace
 
-std::span<const Attempt> exhaustion_attempts() { return kAttempts; }
+std::span<const Attempt> exhaustion_attempts() { return kExhaustionAttempts; }
 
 }  // namespace cove::selftest

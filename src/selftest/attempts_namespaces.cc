@@ -7,7 +7,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "namespaces and mounts";
+constexpr std::string_view kNamespacesGroup = "namespaces and mounts";
 
 // With the sandbox's own directory as the argument.
 template <const char* Act>
@@ -35,34 +35,34 @@ Verdict shares(Stage& stage) {
 constexpr char kPid[] = "pid", kMnt[] = "mnt", kNet[] = "net", kIpc[] = "ipc", kUts[] = "uts", kUser[] = "user",
                kCgroup[] = "cgroup";
 
-constexpr Attempt kAttempts[] = {
-    {"unshare_user", kGroup, "become root of a new user namespace by unshare", "unshare_user"},
-    {"clone_newuser", kGroup, "the same by clone", "clone_newuser"},
-    {"clone3_newuser", kGroup, "the same by clone3", "clone3_newuser"},
-    {"unshare_mount", kGroup, "make a mount namespace", "unshare_mount"},
-    {"unshare_pid", kGroup, "make a pid namespace", "unshare_pid"},
-    {"unshare_net", kGroup, "make a network namespace", "unshare_net"},
-    {"unshare_cgroup", kGroup, "make a cgroup namespace", "unshare_cgroup"},
-    {"setns_host", kGroup, "enter the network namespace of a process of the host", {}, enter_host},
-    {"setns_first", kGroup, "enter the network namespace of process 1", {}, enter_first},
-    {"mount_tmpfs", kGroup, "mount a tmpfs", {}, in_directory<kMount>},
-    {"bind_mount", kGroup, "bind / elsewhere", {}, in_directory<kBind>},
-    {"remount", kGroup, "change the flags of a mount", "remount"},
-    {"pivot_root", kGroup, "change the root directory", "pivot_root"},
-    {"fsopen", kGroup, "mount by the new interface", "fsopen"},
-    {"open_tree", kGroup, "clone the mount tree", "open_tree"},
-    {"unmask_proc", kGroup, "unmount what covers /proc", "unmask_proc"},
-    {"shared_pid_namespace", kGroup, "be in the host's pid namespace", {}, shares<kPid>},
-    {"shared_mount_namespace", kGroup, "be in the host's mount namespace", {}, shares<kMnt>},
-    {"shared_net_namespace", kGroup, "be in the host's network namespace", {}, shares<kNet>},
-    {"shared_ipc_namespace", kGroup, "be in the host's ipc namespace", {}, shares<kIpc>},
-    {"shared_uts_namespace", kGroup, "be in the host's uts namespace", {}, shares<kUts>},
-    {"shared_user_namespace", kGroup, "be in the host's user namespace", {}, shares<kUser>},
-    {"shared_cgroup_namespace", kGroup, "be in the host's cgroup namespace", {}, shares<kCgroup>},
+constexpr Attempt kNamespacesAttempts[] = {
+    {"unshare_user", kNamespacesGroup, "become root of a new user namespace by unshare", "unshare_user"},
+    {"clone_newuser", kNamespacesGroup, "the same by clone", "clone_newuser"},
+    {"clone3_newuser", kNamespacesGroup, "the same by clone3", "clone3_newuser"},
+    {"unshare_mount", kNamespacesGroup, "make a mount namespace", "unshare_mount"},
+    {"unshare_pid", kNamespacesGroup, "make a pid namespace", "unshare_pid"},
+    {"unshare_net", kNamespacesGroup, "make a network namespace", "unshare_net"},
+    {"unshare_cgroup", kNamespacesGroup, "make a cgroup namespace", "unshare_cgroup"},
+    {"setns_host", kNamespacesGroup, "enter the network namespace of a process of the host", {}, enter_host},
+    {"setns_first", kNamespacesGroup, "enter the network namespace of process 1", {}, enter_first},
+    {"mount_tmpfs", kNamespacesGroup, "mount a tmpfs", {}, in_directory<kMount>},
+    {"bind_mount", kNamespacesGroup, "bind / elsewhere", {}, in_directory<kBind>},
+    {"remount", kNamespacesGroup, "change the flags of a mount", "remount"},
+    {"pivot_root", kNamespacesGroup, "change the root directory", "pivot_root"},
+    {"fsopen", kNamespacesGroup, "mount by the new interface", "fsopen"},
+    {"open_tree", kNamespacesGroup, "clone the mount tree", "open_tree"},
+    {"unmask_proc", kNamespacesGroup, "unmount what covers /proc", "unmask_proc"},
+    {"shared_pid_namespace", kNamespacesGroup, "be in the host's pid namespace", {}, shares<kPid>},
+    {"shared_mount_namespace", kNamespacesGroup, "be in the host's mount namespace", {}, shares<kMnt>},
+    {"shared_net_namespace", kNamespacesGroup, "be in the host's network namespace", {}, shares<kNet>},
+    {"shared_ipc_namespace", kNamespacesGroup, "be in the host's ipc namespace", {}, shares<kIpc>},
+    {"shared_uts_namespace", kNamespacesGroup, "be in the host's uts namespace", {}, shares<kUts>},
+    {"shared_user_namespace", kNamespacesGroup, "be in the host's user namespace", {}, shares<kUser>},
+    {"shared_cgroup_namespace", kNamespacesGroup, "be in the host's cgroup namespace", {}, shares<kCgroup>},
 };
 
 }  // namespace
 
-std::span<const Attempt> namespace_attempts() { return kAttempts; }
+std::span<const Attempt> namespace_attempts() { return kNamespacesAttempts; }
 
 }  // namespace cove::selftest

@@ -8,7 +8,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "reach the network";
+constexpr std::string_view kNetworkGroup = "reach the network";
 
 Verdict reach_tcp(Stage& stage, const std::string& address) {
   auto listener = Listener::tcp(address);
@@ -60,24 +60,24 @@ Verdict see_ports(Stage& stage) {
   return judge_outside(ran, ran.output.find(entry) != std::string::npos, "the host's ports can be seen");
 }
 
-constexpr Attempt kAttempts[] = {
-    {"host_loopback", kGroup, "connect to a port on the host's loopback", {}, loopback},
-    {"host_loopback_ipv6", kGroup, "the same by IPv6", {}, loopback6},
-    {"host_address", kGroup, "connect to a port on the host's own address", {}, own},
-    {"host_datagram", kGroup, "send a datagram to the host's loopback", {}, datagram},
-    {"route_out", kGroup, "find a way to the internet", {}, route},
-    {"private_ranges", kGroup, "find a way to private networks", {}, private_ranges},
-    {"metadata_service", kGroup, "find a way to a cloud's metadata service", {}, metadata},
-    {"ask_for_names", kGroup, "ask the host's name server", {}, ask_names},
-    {"see_host_ports", kGroup, "list the host's open ports", {}, see_ports},
-    {"see_host_interfaces", kGroup, "find an interface other than loopback", "interfaces"},
-    {"change_interface", kGroup, "change an interface by netlink", "change_interface"},
-    {"raw_socket", kGroup, "make a raw socket", "raw_socket"},
-    {"packet_socket", kGroup, "read packets off the wire", "packet_socket"},
+constexpr Attempt kNetworkAttempts[] = {
+    {"host_loopback", kNetworkGroup, "connect to a port on the host's loopback", {}, loopback},
+    {"host_loopback_ipv6", kNetworkGroup, "the same by IPv6", {}, loopback6},
+    {"host_address", kNetworkGroup, "connect to a port on the host's own address", {}, own},
+    {"host_datagram", kNetworkGroup, "send a datagram to the host's loopback", {}, datagram},
+    {"route_out", kNetworkGroup, "find a way to the internet", {}, route},
+    {"private_ranges", kNetworkGroup, "find a way to private networks", {}, private_ranges},
+    {"metadata_service", kNetworkGroup, "find a way to a cloud's metadata service", {}, metadata},
+    {"ask_for_names", kNetworkGroup, "ask the host's name server", {}, ask_names},
+    {"see_host_ports", kNetworkGroup, "list the host's open ports", {}, see_ports},
+    {"see_host_interfaces", kNetworkGroup, "find an interface other than loopback", "interfaces"},
+    {"change_interface", kNetworkGroup, "change an interface by netlink", "change_interface"},
+    {"raw_socket", kNetworkGroup, "make a raw socket", "raw_socket"},
+    {"packet_socket", kNetworkGroup, "read packets off the wire", "packet_socket"},
 };
 
 }  // namespace
 
-std::span<const Attempt> network_attempts() { return kAttempts; }
+std::span<const Attempt> network_attempts() { return kNetworkAttempts; }
 
 }  // namespace cove::selftest

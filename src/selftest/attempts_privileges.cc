@@ -5,11 +5,11 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "gain privileges";
+constexpr std::string_view kPrivilegesGroup = "gain privileges";
 
 // With the sandbox's own directory as the argument.
 template <const char* Act>
-Verdict in_directory(Stage& stage) {
+Verdict in_own_directory(Stage& stage) {
   auto place = stage.inside();
   if (!place) return broken("could not be tried: " + place.error().text());
   return stage.tried({Act, (*place)->directory()});
@@ -31,19 +31,23 @@ Verdict chroot_escape(Stage& stage) {
 // A file made inside by root must not be root's on the host.
 Verdict own_as_root(Stage& stage) { return stage.tried({"root_of_host"}); }
 
-constexpr Attempt kAttempts[] = {
-    {"no_new_privs", kGroup, "be allowed to gain rights by exec", "no_new_privs"},
-    {"seccomp_filter", kGroup, "run without a filter of system calls", "seccomp"},
-    {"capabilities", kGroup, "have capabilities that reach beyond files", "dangerous_capabilities"},
-    {"setuid_program", kGroup, "become root again by a setuid program", {}, setuid_program},
-    {"file_capabilities", kGroup, "gain capabilities by a program's file", {}, file_capabilities},
-    {"chroot_escape", kGroup, "walk out of a chroot", {}, chroot_escape},
-    {"root_of_host", kGroup, "be the host's root", {}, own_as_root},
-    {"dump_core", kGroup, "have the kernel write a core, or start who handles it", {}, in_directory<kCore>},
+constexpr Attempt kPrivilegesAttempts[] = {
+    {"no_new_privs", kPrivilegesGroup, "be allowed to gain rights by exec", "no_new_privs"},
+    {"seccomp_filter", kPrivilegesGroup, "run without a filter of system calls", "seccomp"},
+    {"capabilities", kPrivilegesGroup, "have capabilities that reach beyond files", "dangerous_capabilities"},
+    {"setuid_program", kPrivilegesGroup, "become root again by a setuid program", {}, setuid_program},
+    {"file_capabilities", kPrivilegesGroup, "gain capabilities by a program's file", {}, file_capabilities},
+    {"chroot_escape", kPrivilegesGroup, "walk out of a chroot", {}, chroot_escape},
+    {"root_of_host", kPrivilegesGroup, "be the host's root", {}, own_as_root},
+    {"dump_core",
+     kPrivilegesGroup,
+     "have the kernel write a core, or start who handles it",
+     {},
+     in_own_directory<kCore>},
 };
 
 }  // namespace
 
-std::span<const Attempt> privilege_attempts() { return kAttempts; }
+std::span<const Attempt> privilege_attempts() { return kPrivilegesAttempts; }
 
 }  // namespace cove::selftest

@@ -11,7 +11,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "escape by /proc, /sys and cgroups";
+constexpr std::string_view kProcGroup = "escape by /proc, /sys and cgroups";
 
 // Where the host has no such file, nothing is shown by not reaching it.
 template <const char* Path>
@@ -74,36 +74,36 @@ Verdict walk_up(Stage& stage) {
   return judge_secret(stage.act({"walk_up", stage.bait().own().substr(1) + "/secret"}), stage.bait().secret());
 }
 
-constexpr Attempt kAttempts[] = {
-    {"write_sysrq", kGroup, "open /proc/sysrq-trigger for writing", {}, write_to<kSysrq>},
-    {"write_core_pattern", kGroup, "set the program that handles cores", {}, core_pattern},
-    {"write_modprobe", kGroup, "set the program that loads modules", {}, write_to<kModprobe>},
-    {"write_binfmt", kGroup, "register a format of programs", {}, write_to<kBinfmt>},
-    {"write_uevent_helper", kGroup, "set the program that handles devices", {}, write_to<kUevent>},
-    {"write_any_sysctl", kGroup, "open anything in /proc/sys for writing", {}, write_below<kSys>},
-    {"write_irq", kGroup, "open anything in /proc/irq for writing", {}, write_below<kIrq>},
-    {"write_bus", kGroup, "open anything in /proc/bus for writing", {}, write_below<kBus>},
-    {"write_sysfs", kGroup, "open anything in /sys/kernel for writing", {}, write_below<kSysfs>},
-    {"write_kernel_log", kGroup, "write to the kernel's log", {}, write_to<kKmsg>},
-    {"read_kcore", kGroup, "read the kernel's memory", {}, read_from<kKcore>},
-    {"read_keys", kGroup, "read /proc/keys", {}, read_from<kKeys>},
-    {"read_timer_list", kGroup, "read /proc/timer_list", {}, read_from<kTimers>},
-    {"read_sched_debug", kGroup, "read /proc/sched_debug", {}, read_from<kSched>},
-    {"read_kernel_symbols", kGroup, "learn where the kernel is", "kernel_symbols"},
-    {"list_scsi", kGroup, "look into /proc/scsi", {}, list<kScsi>},
-    {"list_acpi", kGroup, "look into /proc/acpi", {}, list<kAcpi>},
-    {"list_firmware", kGroup, "look into /sys/firmware", {}, list<kFirmware>},
-    {"root_of_first_process", kGroup, "go through the root directory of process 1", {}, root_of_first},
-    {"overwrite_guest", kGroup, "write to the guest's program by /proc (CVE-2019-5736)", {}, overwrite_guest},
-    {"overwrite_first_process", kGroup, "write to the program of process 1 by /proc", {}, overwrite_first},
-    {"walk_up_from_descriptors", kGroup, "walk up from what is open (CVE-2024-21626)", {}, walk_up},
-    {"cgroup_release_agent", kGroup, "set the program that is run when a cgroup gets empty", "release_agent"},
-    {"change_cgroup", kGroup, "move processes between cgroups", "change_cgroup"},
-    {"escape_oom_killer", kGroup, "be spared when memory runs out", "spare_from_oom"},
+constexpr Attempt kProcAttempts[] = {
+    {"write_sysrq", kProcGroup, "open /proc/sysrq-trigger for writing", {}, write_to<kSysrq>},
+    {"write_core_pattern", kProcGroup, "set the program that handles cores", {}, core_pattern},
+    {"write_modprobe", kProcGroup, "set the program that loads modules", {}, write_to<kModprobe>},
+    {"write_binfmt", kProcGroup, "register a format of programs", {}, write_to<kBinfmt>},
+    {"write_uevent_helper", kProcGroup, "set the program that handles devices", {}, write_to<kUevent>},
+    {"write_any_sysctl", kProcGroup, "open anything in /proc/sys for writing", {}, write_below<kSys>},
+    {"write_irq", kProcGroup, "open anything in /proc/irq for writing", {}, write_below<kIrq>},
+    {"write_bus", kProcGroup, "open anything in /proc/bus for writing", {}, write_below<kBus>},
+    {"write_sysfs", kProcGroup, "open anything in /sys/kernel for writing", {}, write_below<kSysfs>},
+    {"write_kernel_log", kProcGroup, "write to the kernel's log", {}, write_to<kKmsg>},
+    {"read_kcore", kProcGroup, "read the kernel's memory", {}, read_from<kKcore>},
+    {"read_keys", kProcGroup, "read /proc/keys", {}, read_from<kKeys>},
+    {"read_timer_list", kProcGroup, "read /proc/timer_list", {}, read_from<kTimers>},
+    {"read_sched_debug", kProcGroup, "read /proc/sched_debug", {}, read_from<kSched>},
+    {"read_kernel_symbols", kProcGroup, "learn where the kernel is", "kernel_symbols"},
+    {"list_scsi", kProcGroup, "look into /proc/scsi", {}, list<kScsi>},
+    {"list_acpi", kProcGroup, "look into /proc/acpi", {}, list<kAcpi>},
+    {"list_firmware", kProcGroup, "look into /sys/firmware", {}, list<kFirmware>},
+    {"root_of_first_process", kProcGroup, "go through the root directory of process 1", {}, root_of_first},
+    {"overwrite_guest", kProcGroup, "write to the guest's program by /proc (CVE-2019-5736)", {}, overwrite_guest},
+    {"overwrite_first_process", kProcGroup, "write to the program of process 1 by /proc", {}, overwrite_first},
+    {"walk_up_from_descriptors", kProcGroup, "walk up from what is open (CVE-2024-21626)", {}, walk_up},
+    {"cgroup_release_agent", kProcGroup, "set the program that is run when a cgroup gets empty", "release_agent"},
+    {"change_cgroup", kProcGroup, "move processes between cgroups", "change_cgroup"},
+    {"escape_oom_killer", kProcGroup, "be spared when memory runs out", "spare_from_oom"},
 };
 
 }  // namespace
 
-std::span<const Attempt> proc_attempts() { return kAttempts; }
+std::span<const Attempt> proc_attempts() { return kProcAttempts; }
 
 }  // namespace cove::selftest

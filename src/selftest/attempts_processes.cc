@@ -15,7 +15,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "see or signal host processes";
+constexpr std::string_view kProcessesGroup = "see or signal host processes";
 
 Verdict see(Stage& stage) { return stage.tried({"find_process", "cmdline", stage.bait().secret()}); }
 Verdict read_environment(Stage& stage) { return stage.tried({"find_process", "environ", stage.bait().secret()}); }
@@ -115,24 +115,24 @@ Verdict outlive(Stage& stage) {
                         : held("it ended with its sandbox");
 }
 
-constexpr Attempt kAttempts[] = {
-    {"see_host_process", kGroup, "find a process of the host in /proc", {}, see},
-    {"read_host_environment", kGroup, "read the environment of a process of the host", {}, read_environment},
-    {"signal_host_process", kGroup, "kill a process of the host", {}, signal_it},
-    {"trace_host_process", kGroup, "attach to a process of the host", {}, trace},
-    {"read_host_memory", kGroup, "read the memory of a process of the host", {}, read_memory},
-    {"write_host_memory", kGroup, "write to the memory of a process of the host", {}, write_memory},
-    {"take_host_descriptor", kGroup, "take a descriptor from a process of the host", {}, take_descriptor},
-    {"slow_host_process", kGroup, "change the priority of a process of the host", {}, slow_down},
-    {"limit_host_process", kGroup, "look at the limits of a process of the host", {}, limit},
-    {"host_process_root", kGroup, "go through the root directory of a process of the host", {}, see_root},
-    {"host_shared_memory", kGroup, "read a System V segment of the host", {}, shared_memory},
-    {"host_message_queue", kGroup, "open a POSIX message queue of the host", {}, message_queue},
-    {"outlive_destroy", kGroup, "leave a daemon behind", {}, outlive},
+constexpr Attempt kProcessesAttempts[] = {
+    {"see_host_process", kProcessesGroup, "find a process of the host in /proc", {}, see},
+    {"read_host_environment", kProcessesGroup, "read the environment of a process of the host", {}, read_environment},
+    {"signal_host_process", kProcessesGroup, "kill a process of the host", {}, signal_it},
+    {"trace_host_process", kProcessesGroup, "attach to a process of the host", {}, trace},
+    {"read_host_memory", kProcessesGroup, "read the memory of a process of the host", {}, read_memory},
+    {"write_host_memory", kProcessesGroup, "write to the memory of a process of the host", {}, write_memory},
+    {"take_host_descriptor", kProcessesGroup, "take a descriptor from a process of the host", {}, take_descriptor},
+    {"slow_host_process", kProcessesGroup, "change the priority of a process of the host", {}, slow_down},
+    {"limit_host_process", kProcessesGroup, "look at the limits of a process of the host", {}, limit},
+    {"host_process_root", kProcessesGroup, "go through the root directory of a process of the host", {}, see_root},
+    {"host_shared_memory", kProcessesGroup, "read a System V segment of the host", {}, shared_memory},
+    {"host_message_queue", kProcessesGroup, "open a POSIX message queue of the host", {}, message_queue},
+    {"outlive_destroy", kProcessesGroup, "leave a daemon behind", {}, outlive},
 };
 
 }  // namespace
 
-std::span<const Attempt> process_attempts() { return kAttempts; }
+std::span<const Attempt> process_attempts() { return kProcessesAttempts; }
 
 }  // namespace cove::selftest

@@ -13,7 +13,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "read host files";
+constexpr std::string_view kReadGroup = "read host files";
 
 Verdict read_at(Stage& stage, const std::string& path) {
   if (path.empty()) return not_applicable("no bait could be laid there");
@@ -101,22 +101,22 @@ Verdict read_record(Stage& stage) {
   return judge_outside(ran, seen, "the keeper's own directory can be read");
 }
 
-constexpr Attempt kAttempts[] = {
-    {"read_private_file", kGroup, "read a file that only the user may read", {}, read_private},
-    {"read_home_file", kGroup, "read a file in the user's home that is open to everybody", {}, read_home},
-    {"list_home", kGroup, "list the user's home", {}, list_home},
-    {"read_shm_file", kGroup, "read a file in the host's /dev/shm", {}, read_shm},
-    {"read_var_tmp_file", kGroup, "read a file in the host's /var/tmp", {}, read_var_tmp},
-    {"read_by_dots", kGroup, "climb out of the working directory by ..", {}, by_dots},
-    {"search_everywhere", kGroup, "look for a host directory in everything that can be seen", {}, search},
-    {"read_shadow", kGroup, "read the host's password hashes", {}, read_shadow},
-    {"read_guarded_etc", kGroup, "read what in /etc is not open to everybody", {}, read_guarded},
-    {"read_host_disks", kGroup, "open the host's disks", {}, read_disks},
-    {"read_keeper_record", kGroup, "read the directory from which this sandbox is governed", {}, read_record},
+constexpr Attempt kReadAttempts[] = {
+    {"read_private_file", kReadGroup, "read a file that only the user may read", {}, read_private},
+    {"read_home_file", kReadGroup, "read a file in the user's home that is open to everybody", {}, read_home},
+    {"list_home", kReadGroup, "list the user's home", {}, list_home},
+    {"read_shm_file", kReadGroup, "read a file in the host's /dev/shm", {}, read_shm},
+    {"read_var_tmp_file", kReadGroup, "read a file in the host's /var/tmp", {}, read_var_tmp},
+    {"read_by_dots", kReadGroup, "climb out of the working directory by ..", {}, by_dots},
+    {"search_everywhere", kReadGroup, "look for a host directory in everything that can be seen", {}, search},
+    {"read_shadow", kReadGroup, "read the host's password hashes", {}, read_shadow},
+    {"read_guarded_etc", kReadGroup, "read what in /etc is not open to everybody", {}, read_guarded},
+    {"read_host_disks", kReadGroup, "open the host's disks", {}, read_disks},
+    {"read_keeper_record", kReadGroup, "read the directory from which this sandbox is governed", {}, read_record},
 };
 
 }  // namespace
 
-std::span<const Attempt> read_attempts() { return kAttempts; }
+std::span<const Attempt> read_attempts() { return kReadAttempts; }
 
 }  // namespace cove::selftest

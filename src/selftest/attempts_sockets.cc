@@ -13,7 +13,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "reach host sockets";
+constexpr std::string_view kSocketsGroup = "reach host sockets";
 
 Verdict reach(Stage& stage, const std::string& path) {
   auto listener = Listener::unix_at(path);
@@ -75,7 +75,7 @@ Verdict services(Stage& stage) {
   return stage.tried(words);
 }
 
-Verdict see(Stage& stage) {
+Verdict see_sockets(Stage& stage) {
   const std::string path = "@cove-selftest-seen-" + stage.bait().token();
   auto listener = Listener::unix_at(path);
   if (!listener) return not_applicable("no socket can be made at " + path);
@@ -83,17 +83,17 @@ Verdict see(Stage& stage) {
   return judge_outside(ran, ran.output.find(path) != std::string::npos, "the host's sockets can be seen");
 }
 
-constexpr Attempt kAttempts[] = {
-    {"abstract_socket", kGroup, "connect to an abstract socket of the host", {}, abstract},
-    {"path_socket", kGroup, "connect to a socket in a directory of the host", {}, by_path},
-    {"passed_descriptor", kGroup, "be handed a descriptor by a process of the host", {}, gift},
-    {"keeper_socket", kGroup, "connect to the keeper", {}, keeper},
-    {"service_sockets", kGroup, "connect to docker, dbus, the ssh agent", {}, services},
-    {"see_host_sockets", kGroup, "list the host's sockets", {}, see},
+constexpr Attempt kSocketsAttempts[] = {
+    {"abstract_socket", kSocketsGroup, "connect to an abstract socket of the host", {}, abstract},
+    {"path_socket", kSocketsGroup, "connect to a socket in a directory of the host", {}, by_path},
+    {"passed_descriptor", kSocketsGroup, "be handed a descriptor by a process of the host", {}, gift},
+    {"keeper_socket", kSocketsGroup, "connect to the keeper", {}, keeper},
+    {"service_sockets", kSocketsGroup, "connect to docker, dbus, the ssh agent", {}, services},
+    {"see_host_sockets", kSocketsGroup, "list the host's sockets", {}, see_sockets},
 };
 
 }  // namespace
 
-std::span<const Attempt> socket_attempts() { return kAttempts; }
+std::span<const Attempt> socket_attempts() { return kSocketsAttempts; }
 
 }  // namespace cove::selftest

@@ -10,7 +10,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "inject into the terminal";
+constexpr std::string_view kTerminalsGroup = "inject into the terminal";
 
 template <const char* Act>
 Verdict on_terminal(Stage& stage) {
@@ -68,19 +68,19 @@ Verdict in_file_names(Stage& stage) {
       host_output({keeper_program(), "cp", from, stage.bait().own() + "/names"}, stage.call().deadline), "evil");
 }
 
-constexpr Attempt kAttempts[] = {
-    {"inject_keys", kGroup, "type for whoever reads the terminal next", {}, on_terminal<kInject>},
-    {"inject_keys_long", kGroup, "the same around a filter (CVE-2019-10063)", {}, on_terminal<kInjectLong>},
-    {"paste_selection", kGroup, "paste on the console", {}, on_terminal<kPaste>},
-    {"controlling_terminal", kGroup, "open the caller's terminal", "controlling"},
-    {"host_terminal", kGroup, "write to another terminal of the host", {}, scribble},
-    {"output_bytes", kGroup, "have the log differ from the output", {}, log_exact},
-    {"escapes_in_json", kGroup, "send escape sequences by --json", {}, in_json},
-    {"escapes_in_names", kGroup, "send escape sequences by a file's name", {}, in_file_names},
+constexpr Attempt kTerminalsAttempts[] = {
+    {"inject_keys", kTerminalsGroup, "type for whoever reads the terminal next", {}, on_terminal<kInject>},
+    {"inject_keys_long", kTerminalsGroup, "the same around a filter (CVE-2019-10063)", {}, on_terminal<kInjectLong>},
+    {"paste_selection", kTerminalsGroup, "paste on the console", {}, on_terminal<kPaste>},
+    {"controlling_terminal", kTerminalsGroup, "open the caller's terminal", "controlling"},
+    {"host_terminal", kTerminalsGroup, "write to another terminal of the host", {}, scribble},
+    {"output_bytes", kTerminalsGroup, "have the log differ from the output", {}, log_exact},
+    {"escapes_in_json", kTerminalsGroup, "send escape sequences by --json", {}, in_json},
+    {"escapes_in_names", kTerminalsGroup, "send escape sequences by a file's name", {}, in_file_names},
 };
 
 }  // namespace
 
-std::span<const Attempt> terminal_attempts() { return kAttempts; }
+std::span<const Attempt> terminal_attempts() { return kTerminalsAttempts; }
 
 }  // namespace cove::selftest

@@ -8,7 +8,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "escape by volumes";
+constexpr std::string_view kVolumesGroup = "escape by volumes";
 
 // The backend has none and shows none of the host's directories either.
 Verdict no_volumes(const Error& error) {
@@ -125,24 +125,32 @@ Verdict device(Stage& stage, Stage::Volumes& volumes) {
   return judge(volumes.inside.act({"device_node", volumes.writable, "block", "7", "0"}, stage.call()));
 }
 
-constexpr Attempt kAttempts[] = {
-    {"write_read_only_volume", kGroup, "write to a read-only volume", {}, with_volumes<write_frozen>},
-    {"reopen_read_only_file", kGroup, "write to it by a descriptor opened for reading", {}, with_volumes<reopen>},
-    {"change_read_only_modes", kGroup, "change modes on a read-only volume", {}, with_volumes<metadata>},
-    {"link_read_only_file", kGroup, "write to it by a link on a writable volume", {}, with_volumes<hard_link>},
-    {"remount_volume", kGroup, "make a read-only volume writable", {}, with_volumes<remount>},
-    {"dirty_pipe", kGroup, "write to a read-only file by a pipe (CVE-2022-0847)", {}, with_volumes<dirty_pipe>},
-    {"dirty_cow", kGroup, "write to a read-only file by a race (CVE-2016-5195)", {}, with_volumes<dirty_cow>},
-    {"volume_parent", kGroup, "climb out of a volume by ..", {}, with_volumes<dots>},
-    {"link_in_volume", kGroup, "follow a link on a volume to the host", {}, with_volumes<link_out>},
-    {"linked_source", kGroup, "get a volume whose source is a symlink", {}, with_volumes<linked_source>},
-    {"swapped_source", kGroup, "get a volume whose source a sandbox has swapped", {}, with_volumes<swapped_source>},
-    {"setuid_on_volume", kGroup, "become root by a setuid program on a volume", {}, with_volumes<setuid>},
-    {"device_on_volume", kGroup, "make a device on a volume and open it", {}, with_volumes<device>},
+constexpr Attempt kVolumesAttempts[] = {
+    {"write_read_only_volume", kVolumesGroup, "write to a read-only volume", {}, with_volumes<write_frozen>},
+    {"reopen_read_only_file",
+     kVolumesGroup,
+     "write to it by a descriptor opened for reading",
+     {},
+     with_volumes<reopen>},
+    {"change_read_only_modes", kVolumesGroup, "change modes on a read-only volume", {}, with_volumes<metadata>},
+    {"link_read_only_file", kVolumesGroup, "write to it by a link on a writable volume", {}, with_volumes<hard_link>},
+    {"remount_volume", kVolumesGroup, "make a read-only volume writable", {}, with_volumes<remount>},
+    {"dirty_pipe", kVolumesGroup, "write to a read-only file by a pipe (CVE-2022-0847)", {}, with_volumes<dirty_pipe>},
+    {"dirty_cow", kVolumesGroup, "write to a read-only file by a race (CVE-2016-5195)", {}, with_volumes<dirty_cow>},
+    {"volume_parent", kVolumesGroup, "climb out of a volume by ..", {}, with_volumes<dots>},
+    {"link_in_volume", kVolumesGroup, "follow a link on a volume to the host", {}, with_volumes<link_out>},
+    {"linked_source", kVolumesGroup, "get a volume whose source is a symlink", {}, with_volumes<linked_source>},
+    {"swapped_source",
+     kVolumesGroup,
+     "get a volume whose source a sandbox has swapped",
+     {},
+     with_volumes<swapped_source>},
+    {"setuid_on_volume", kVolumesGroup, "become root by a setuid program on a volume", {}, with_volumes<setuid>},
+    {"device_on_volume", kVolumesGroup, "make a device on a volume and open it", {}, with_volumes<device>},
 };
 
 }  // namespace
 
-std::span<const Attempt> volume_attempts() { return kAttempts; }
+std::span<const Attempt> volume_attempts() { return kVolumesAttempts; }
 
 }  // namespace cove::selftest

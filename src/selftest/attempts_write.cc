@@ -9,7 +9,7 @@
 namespace cove::selftest {
 namespace {
 
-constexpr std::string_view kGroup = "write host files";
+constexpr std::string_view kWriteGroup = "write host files";
 
 // Makes a file of a name that exists nowhere; on the host it must not appear.
 Verdict plant(Stage& stage, const std::string& directory) {
@@ -95,25 +95,29 @@ Verdict system_program(Stage& stage) {
   return judge_outside(ran, changed, "a program of the host was touched");
 }
 
-constexpr Attempt kAttempts[] = {
-    {"plant_in_tmp", kGroup, "make a file in the host's /tmp", {}, plant_tmp},
-    {"plant_in_var_tmp", kGroup, "make a file in the host's /var/tmp", {}, plant_var_tmp},
-    {"plant_in_shm", kGroup, "make a file in the host's /dev/shm", {}, plant_shm},
-    {"plant_in_home", kGroup, "make a file in the user's home", {}, plant_home},
-    {"plant_in_etc", kGroup, "make a file in the host's /etc", {}, plant_etc},
-    {"plant_in_bin", kGroup, "make a program in the host's /usr/local/bin", {}, plant_bin},
-    {"plant_in_root", kGroup, "make a file in the host's root directory", {}, plant_root},
-    {"plant_in_record", kGroup, "make a file in the directory from which this sandbox is governed", {}, plant_record},
-    {"overwrite_file", kGroup, "overwrite a file of the host", {}, overwrite},
-    {"replace_file", kGroup, "rename a file over one of the host", {}, rename_over},
-    {"remove_file", kGroup, "remove a file of the host", {}, remove},
-    {"change_mode", kGroup, "change the mode of a file of the host", {}, change_mode},
-    {"hard_link_file", kGroup, "give a file of the host a second name inside", {}, hard_link},
-    {"touch_system_program", kGroup, "touch a program that the host runs", {}, system_program},
+constexpr Attempt kWriteAttempts[] = {
+    {"plant_in_tmp", kWriteGroup, "make a file in the host's /tmp", {}, plant_tmp},
+    {"plant_in_var_tmp", kWriteGroup, "make a file in the host's /var/tmp", {}, plant_var_tmp},
+    {"plant_in_shm", kWriteGroup, "make a file in the host's /dev/shm", {}, plant_shm},
+    {"plant_in_home", kWriteGroup, "make a file in the user's home", {}, plant_home},
+    {"plant_in_etc", kWriteGroup, "make a file in the host's /etc", {}, plant_etc},
+    {"plant_in_bin", kWriteGroup, "make a program in the host's /usr/local/bin", {}, plant_bin},
+    {"plant_in_root", kWriteGroup, "make a file in the host's root directory", {}, plant_root},
+    {"plant_in_record",
+     kWriteGroup,
+     "make a file in the directory from which this sandbox is governed",
+     {},
+     plant_record},
+    {"overwrite_file", kWriteGroup, "overwrite a file of the host", {}, overwrite},
+    {"replace_file", kWriteGroup, "rename a file over one of the host", {}, rename_over},
+    {"remove_file", kWriteGroup, "remove a file of the host", {}, remove},
+    {"change_mode", kWriteGroup, "change the mode of a file of the host", {}, change_mode},
+    {"hard_link_file", kWriteGroup, "give a file of the host a second name inside", {}, hard_link},
+    {"touch_system_program", kWriteGroup, "touch a program that the host runs", {}, system_program},
 };
 
 }  // namespace
 
-std::span<const Attempt> write_attempts() { return kAttempts; }
+std::span<const Attempt> write_attempts() { return kWriteAttempts; }
 
 }  // namespace cove::selftest

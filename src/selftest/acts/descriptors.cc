@@ -72,7 +72,7 @@ Act environment_of_guest(const Args& args) {
   return refused("not in the guest's environment");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kDescriptorsEntries[] = {
     {"own_descriptors", own},
     {"guest_descriptors", of_guest},
     {"environment", environment},
@@ -81,6 +81,6 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> descriptor_acts() { return kEntries; }
+std::span<const Entry> descriptor_acts() { return kDescriptorsEntries; }
 
 }  // namespace cove::acts

@@ -114,7 +114,7 @@ Act descriptors(const Args& args) {
   return did("holds " + args[0] + " descriptors");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kExhaustionEntries[] = {
     {"memory", memory},           {"disk", disk},
     {"processes", processes},     {"processors", processors},
     {"raise_limit", raise_limit}, {"descriptors", descriptors},
@@ -122,6 +122,6 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> exhaustion_acts() { return kEntries; }
+std::span<const Entry> exhaustion_acts() { return kExhaustionEntries; }
 
 }  // namespace cove::acts

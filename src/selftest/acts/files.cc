@@ -115,13 +115,13 @@ Act link_and_write(const Args& args) {
   return by_result(write_file(args[1], "changed", 0) ? 0 : -1, "write by a hard link");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kFilesEntries[] = {
     {"search", search},         {"digests", digests}, {"device_node", device_node},  {"devices", devices},
     {"open_disks", open_disks}, {"reopen", reopen},   {"metadata", change_metadata}, {"link_and_write", link_and_write},
 };
 
 }  // namespace
 
-std::span<const Entry> file_acts() { return kEntries; }
+std::span<const Entry> file_acts() { return kFilesEntries; }
 
 }  // namespace cove::acts

@@ -27,13 +27,13 @@ Act message_queue(const Args& args) {
   return by_result(mq_open(args[0].c_str(), O_RDONLY | O_CLOEXEC), "mq_open " + args[0]);
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kIpcEntries[] = {
     {"shared_memory", shared_memory},
     {"message_queue", message_queue},
 };
 
 }  // namespace
 
-std::span<const Entry> ipc_acts() { return kEntries; }
+std::span<const Entry> ipc_acts() { return kIpcEntries; }
 
 }  // namespace cove::acts

@@ -124,7 +124,7 @@ Act real_time(const Args&) {
   return by_result(sched_setscheduler(0, SCHED_FIFO, &param), "sched_setscheduler(SCHED_FIFO)");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kKernelEntries[] = {
     {"bpf", bpf},
     {"perf_event", perf_event},
     {"add_key", add_key},
@@ -145,6 +145,6 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> kernel_acts() { return kEntries; }
+std::span<const Entry> kernel_acts() { return kKernelEntries; }
 
 }  // namespace cove::acts

@@ -66,7 +66,7 @@ constexpr auto io_ports = no_such_door, one_port = no_such_door;
 constexpr auto unshare_by_int80 = no_such_door, unshare_by_x32 = no_such_door;
 #endif
 
-constexpr Entry kEntries[] = {
+constexpr Entry kModulesEntries[] = {
     {"kexec_load", kexec_load},
     {"kexec_file_load", kexec_file_load},
     {"init_module", init_module},
@@ -84,6 +84,6 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> module_acts() { return kEntries; }
+std::span<const Entry> module_acts() { return kModulesEntries; }
 
 }  // namespace cove::acts

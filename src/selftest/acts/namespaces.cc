@@ -97,7 +97,7 @@ Act unmask_now(const Args&) {
   return refused_by_errno("umount2");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kNamespacesEntries[] = {
     {"unshare_user", unshare_in_child<CLONE_NEWUSER>},
     {"unshare_mount", unshare_in_child<CLONE_NEWNS>},
     {"unshare_pid", unshare_in_child<CLONE_NEWPID>},
@@ -117,6 +117,6 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> namespace_acts() { return kEntries; }
+std::span<const Entry> namespace_acts() { return kNamespacesEntries; }
 
 }  // namespace cove::acts

@@ -200,7 +200,7 @@ Act change_interface(const Args&) {
   return by_result(errno == 0 ? 0 : -1, "change loopback by netlink");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kNetworkEntries[] = {
     {"tcp", tcp},
     {"udp", udp},
     {"route", route},
@@ -215,6 +215,6 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> network_acts() { return kEntries; }
+std::span<const Entry> network_acts() { return kNetworkEntries; }
 
 }  // namespace cove::acts

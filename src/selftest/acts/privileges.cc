@@ -192,7 +192,7 @@ Act root_of_host(const Args&) {
   return refused("user 0 is another one outside");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kPrivilegesEntries[] = {
     {"no_new_privs", no_new_privs},
     {"seccomp", seccomp},
     {"dangerous_capabilities", dangerous_capabilities},
@@ -206,6 +206,6 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> privilege_acts() { return kEntries; }
+std::span<const Entry> privilege_acts() { return kPrivilegesEntries; }
 
 }  // namespace cove::acts

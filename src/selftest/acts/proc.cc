@@ -139,7 +139,7 @@ Act spare_from_oom(const Args&) {
   return did("cannot be chosen by the out-of-memory killer any more");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kProcEntries[] = {
     {"open_for_writing", open_for_writing},
     {"read_some", read_some},
     {"list_some", list_some},
@@ -154,6 +154,6 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> proc_acts() { return kEntries; }
+std::span<const Entry> proc_acts() { return kProcEntries; }
 
 }  // namespace cove::acts

@@ -111,7 +111,7 @@ Act compare(const Args&) {
   return by_result(syscall(SYS_kcmp, getpid(), getppid(), kAddressSpace, 0, 0), "kcmp with the guest");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kProcessesEntries[] = {
     {"bait", bait},
     {"find_process", find_process},
     {"signal", send_signal},
@@ -128,6 +128,6 @@ constexpr Entry kEntries[] = {
 
 }  // namespace
 
-std::span<const Entry> process_acts() { return kEntries; }
+std::span<const Entry> process_acts() { return kProcessesEntries; }
 
 }  // namespace cove::acts

@@ -55,13 +55,13 @@ Act dirty_cow(const Args& args) {
   return std::string(now) == "dirty" ? did("the page was written to") : refused("the page stayed as it was");
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kRacesEntries[] = {
     {"dirty_pipe", dirty_pipe},
     {"dirty_cow", dirty_cow},
 };
 
 }  // namespace
 
-std::span<const Entry> race_acts() { return kEntries; }
+std::span<const Entry> race_acts() { return kRacesEntries; }
 
 }  // namespace cove::acts

@@ -42,13 +42,13 @@ Act scribble(const Args& args) {
   return by_result(write(terminal, args[1].data(), args[1].size()), "write to " + args[0]);
 }
 
-constexpr Entry kEntries[] = {
+constexpr Entry kTerminalEntries[] = {
     {"inject", inject},           {"inject_long", inject_long}, {"paste", paste},
     {"controlling", controlling}, {"scribble", scribble},
 };
 
 }  // namespace
 
-std::span<const Entry> terminal_acts() { return kEntries; }
+std::span<const Entry> terminal_acts() { return kTerminalEntries; }
 
 }  // namespace cove::acts
