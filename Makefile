@@ -9,12 +9,12 @@ preset  ?= dev
 programs = cove cove-guest cove-attempt cove-image cove-mcp cove_shared
 export JOBS
 
-.PHONY: all run test check test-kvm bench deb dist python lint format install deps clean help build
+.PHONY: all run test check steady test-kvm bench deb dist python lint format install deps clean help build
 all: ## build the release programs: build/cove and its companions
 	@scripts/build release $(programs)
 
 run: ## install what is missing, build, and show a sandbox at work
-	@[ -e build/cove ] || echo "The first time this takes about $$((2 + 8 / $(JOBS))) minutes: packages, then a build."
+	@[ -e build/cove ] || echo "The first time this takes about $$((1 + 4 / $(JOBS))) minutes: packages, then a build."
 	@scripts/install-deps build
 	@$(MAKE) --no-print-directory all
 	@scripts/tour
@@ -24,6 +24,9 @@ test: ## install what is missing, build, and run every check; ends with a summar
 
 check: ## the everyday loop: build what changed, run unit tests and the contract on local and native
 	@scripts/test --check
+
+steady: ## `make test` five times in a row beside two busy loops and a disk that is synced without pause
+	@scripts/test --steady $(ROUNDS)
 
 test-kvm: deps ## real KVM and the real msb, in a translated machine that has them: minutes
 	@scripts/build release cove cove-guest cove-image conformance-basics conformance-profile conformance-isolation
