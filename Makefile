@@ -39,6 +39,7 @@ bench: deps ## measure, as ratios in one run; BENCH_ARGS=--json for machines
 lint: deps ## clang-format, clang-tidy and a build file by file; only what changed since the last clean run
 	@scripts/format --check
 	@scripts/check-includes
+	@scripts/check-names
 	@scripts/build dev
 	@scripts/tidy --deep
 

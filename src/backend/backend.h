@@ -113,9 +113,6 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  virtual bool isolates() const { return true; }
-  // `auto` never means it.
-  virtual bool by_name_only() const { return false; }
   virtual Probe probe(Deadline) = 0;
   // Only whether it can be used, if that is found out sooner. "": it can.
   virtual std::string why_not(Deadline deadline) {

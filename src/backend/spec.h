@@ -55,10 +55,4 @@ struct SandboxSpec {
 // In a sandbox's directory: there is something elsewhere, too (Backend::forget).
 inline constexpr const char* kKeptOutside = "container";
 
-// Whether an engine applies what an image says (variables, directory, user), so that nobody here has to know it.
-inline bool has_engine(std::string_view backend) { return backend == "docker" || backend == "podman"; }
-
-// Whether its files are layers on this machine (native/layers.h), which others can look at.
-inline bool has_layers(std::string_view backend) { return backend == "native" || backend == "gvisor"; }
-
 }  // namespace cove

@@ -10,6 +10,7 @@
 #include "backend/microsandbox/microsandbox.h"
 #include "backend/microvm/microvm.h"
 #include "backend/native/native.h"
+#include "backend/traits.h"
 
 namespace cove {
 
@@ -22,7 +23,7 @@ std::vector<Backend*> all_backends() {
   static microvm::MicrovmBackend microvm;
   static microsandbox::MicrosandboxBackend microsandbox;
   static apptainer::ApptainerBackend apptainer;
-  return {&native, &docker, &podman, &landlock, &gvisor, &microvm, &microsandbox, &apptainer, &local};
+  return {&microvm, &microsandbox, &gvisor, &native, &docker, &podman, &apptainer, &landlock, &local};
 }
 
 Result<Backend*> find_backend(std::string_view name) {
@@ -36,11 +37,10 @@ Result<Backend*> find_backend(std::string_view name) {
 
 namespace {
 
-// "" if it will do.
-std::string why_not(Backend& backend, const std::vector<std::string>& required, Deadline deadline) {
-  if (!backend.isolates())
-    return "it has no walls; use --backend " + std::string(backend.name()) + " if that is wanted";
-  if (backend.by_name_only()) return "it needs an image: name it with --backend " + std::string(backend.name());
+// Why `auto` cannot take it; "": it can.
+std::string why_not_auto(Backend& backend, const std::vector<std::string>& required, Deadline deadline) {
+  const std::string_view reason = traits_of(backend.name()).not_auto;
+  if (!reason.empty()) return std::string(reason) + ": name it with --backend " + std::string(backend.name());
   if (required.empty()) return backend.why_not(deadline);
   const Probe probe = backend.probe(deadline);
   if (!probe.usable) return probe.why_not;
@@ -59,12 +59,15 @@ Result<Choice> choose_backend(const std::vector<std::string>& required, Deadline
       return fail(Errc::invalid, "--require " + wanted + ": there are fs-read, fs-write, net, pid and memory");
   }
   Choice choice;
+  bool first_failed = false;
   for (Backend* backend : all_backends()) {
-    const std::string reason = why_not(*backend, required, deadline);
+    const std::string reason = why_not_auto(*backend, required, deadline);
     if (reason.empty()) {
       choice.backend = backend;
+      if (!first_failed) choice.rejected.clear();  // the usual choice needs no explanation
       return choice;
     }
+    if (traits_of(backend->name()).not_auto.empty()) first_failed = true;
     choice.rejected.push_back(std::string(backend->name()) + ": " + reason);
   }
   std::string why;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "backend/traits.h"
 #include "cli/settings.h"
 #include "record/snapshots.h"
 #include "terminal/make_sandbox.h"
@@ -55,12 +56,12 @@ Result<Sandbox> create(const Json& request, const Call& call) {
   wanted.owned = owned.value_or(!wanted.persistent);
   if (settings.timeout.count() > 0) wanted.timeout_ms = static_cast<std::uint64_t>(settings.timeout.count());
   if (settings.lifetime.count() > 0) wanted.idle_timeout_ms = static_cast<std::uint64_t>(settings.lifetime.count());
-  if (!wanted.from.empty() && wanted.backend == "auto") {
+  if (!wanted.from.empty() && wanted.backend == kAuto.name) {
     COVE_TRY(const auto snapshot, record::find_snapshot(wanted.from));
     wanted.backend = snapshot.backend;
   }
-  if (wanted.cwd.empty() && wanted.from.empty() && !has_engine(wanted.backend))
-    wanted.cwd = settings.isolated() ? "/workspace" : current_directory();
+  if (wanted.cwd.empty() && wanted.from.empty() && traits_of(wanted.backend).images != Images::engine)
+    wanted.cwd = traits_of(wanted.backend).is_this_machine ? current_directory() : "/workspace";
   // A snapshot brings its own variables, unless others are asked for.
   if (!wanted.from.empty() && settings.env.empty() && settings.forward_env.empty())
     return Sandbox::create(wanted, call);

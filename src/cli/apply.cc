@@ -6,6 +6,7 @@
 
 #include "backend/native/layers.h"
 #include "backend/native/volumes.h"
+#include "backend/traits.h"
 #include "base/json_text.h"
 #include "changes/apply.h"
 #include "changes/merge.h"
@@ -90,7 +91,7 @@ constexpr const char* kApplied = "applied.json";
 Result<changes::Applied> apply(const ApplyOptions& options) {
   COVE_TRY(const auto opened, record::Record::open(options.name));
   COVE_TRY(const auto info, opened.info());
-  if (!has_layers(info.spec.backend))
+  if (!traits_of(info.spec.backend).has_layers)
     return fail(Errc::unsupported, "backend " + info.spec.backend + " shows no directories as copies");
   COVE_TRY(const std::string home, record::home());
   SandboxSpec spec = info.spec;

@@ -4,13 +4,14 @@
 
 #include "backend/native/layers.h"
 #include "backend/native/volumes.h"
+#include "backend/traits.h"
 #include "record/record.h"
 
 namespace cove::cli {
 namespace {
 
 Result<std::vector<native::Layer>> layers_above_image(const record::Info& info, const SandboxSpec& spec) {
-  if (!has_layers(info.spec.backend))
+  if (!traits_of(info.spec.backend).has_layers)
     return fail(Errc::unsupported, "backend " + info.spec.backend + " does not know what a sandbox has changed");
   return native::find_layers(spec, os::find_users(), native::Blocks::single);
 }

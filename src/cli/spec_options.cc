@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "backend/table.h"
+#include "backend/traits.h"
 #include "cli/print.h"
 #include "cli/settings.h"
 #include "client/image.h"
@@ -33,7 +34,7 @@ Result<void> check_memory(const SpecOptions& options) {
 
 // `auto` is settled here, because what a sandbox may see of the environment depends on the backend.
 Result<void> settle_backend(SandboxSpec& spec) {
-  if (spec.backend != "auto") return {};
+  if (spec.backend != kAuto.name) return {};
   COVE_TRY(const Choice choice, choose_backend(spec.require, Deadline::after(std::chrono::seconds(10))));
   for (const std::string& why : choice.rejected) complain("auto: not " + why);
   spec.backend = choice.backend->name();
@@ -77,7 +78,7 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
     if (given != options.settings.end()) COVE_CHECK(setting.set(spec, given->second));
   }
   spec.require = options.require;
-  if (!options.from.empty() && spec.backend == "auto") {
+  if (!options.from.empty() && spec.backend == kAuto.name) {
     COVE_TRY(const auto snapshot, record::find_snapshot(options.from));
     spec.backend = snapshot.backend;
   }
@@ -95,8 +96,8 @@ Result<SandboxSpec> make_spec(const SpecOptions& options) {
     return fail(Errc::invalid, "--pull " + options.pull + ": there are missing, always and never");
   spec.pull = options.pull;
   COVE_TRY(auto image_env, settle_image(spec, PullOutput::shown));
-  if (spec.cwd.empty() && options.from.empty() && !has_engine(spec.backend))
-    spec.cwd = spec.backend == "local" ? current_directory() : "/workspace";
+  if (spec.cwd.empty() && options.from.empty() && traits_of(spec.backend).images != Images::engine)
+    spec.cwd = traits_of(spec.backend).is_this_machine ? current_directory() : "/workspace";
   COVE_CHECK(policy::fill_env(spec, {.image = std::move(image_env), .set = options.env, .forward = options.forward_env},
                               policy::host_env()));
   return spec;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "backend/guest_path.h"
+#include "backend/traits.h"
 #include "image/store.h"
 #include "os/child.h"
 #include "record/record.h"
@@ -14,7 +15,7 @@ namespace {
 
 bool is_stored(const SandboxSpec& spec) {
   return !spec.image.empty() && spec.image != "host" && !spec.image.starts_with('/') &&
-         (spec.backend == "native" || spec.backend == "gvisor" || spec.backend == "microvm");
+         traits_of(spec.backend).images == Images::store;
 }
 
 // By the program that has what it takes. Its progress is for people; an error of its own says all there is to say.

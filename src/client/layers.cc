@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "backend/traits.h"
 #include "client/from.h"
 #include "client/pool.h"
 #include "policy/env.h"
@@ -120,7 +121,7 @@ Result<void> stand_on_place(SandboxSpec& spec, const record::Snapshot& snapshot)
 
 Result<void> stand_on_snapshot(SandboxSpec& spec) {
   COVE_TRY(const auto snapshot, record::find_snapshot(spec.from));
-  if (spec.backend == "auto") spec.backend = snapshot.backend;
+  if (spec.backend == kAuto.name) spec.backend = snapshot.backend;
   if (spec.backend != snapshot.backend)
     return fail(Errc::unsupported, "snapshot " + spec.from + " is of backend " + snapshot.backend + ", not " +
                                        spec.backend + ": 'cove snapshot export' takes it anywhere");

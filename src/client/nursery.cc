@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 
+#include "backend/traits.h"
 #include "client/launch.h"
 #include "client/surroundings.h"
 #include "os/pass_fd.h"
@@ -43,13 +44,13 @@ UniqueFd Nursery::take() {
   if (!same) leave();
   if (!same) return {};
   if (!orders_) begin();
-  if (!waiting_) order("auto");
+  if (!waiting_) order(std::string(kAuto.name));
   return std::move(waiting_);
 }
 
 void Nursery::prepare(const std::string& backend) {
   const std::lock_guard lock(mutex_);
-  if (!waiting_) order(backend == "auto" ? "native" : backend);
+  if (!waiting_) order(backend == kAuto.name ? std::string(first_choice()) : backend);
 }
 
 void Nursery::begin() {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "backend/native/layers.h"
+#include "backend/traits.h"
 #include "image/snapshot.h"
 #include "image/snapshot_state.h"
 #include "os/users.h"
@@ -120,7 +121,7 @@ Result<SnapshotArchive> plan_archive(Store& store, const std::string& home, cons
     return fail(Errc::unsupported, "snapshot " + snapshot.tag +
                                        " has memory, which no image holds: 'cove snapshot NAME TAG' without --memory "
                                        "saves what can be exported");
-  if (!has_layers(snapshot.backend))
+  if (!traits_of(snapshot.backend).has_layers)
     return fail(Errc::unsupported, "snapshot " + snapshot.tag + " is of backend " + snapshot.backend +
                                        ": only those of native, gvisor, docker and podman sandboxes can be exported");
   SnapshotArchive planned;

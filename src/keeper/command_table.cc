@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <csignal>
 
+#include "backend/traits.h"
 #include "base/log.h"
 #include "keeper/hint.h"
 
@@ -335,7 +336,7 @@ Result<void> CommandTable::take_exited(Command& command, std::string_view payloa
     command.end_because(Ending::oom, "it was killed at the sandbox's memory limit of " +
                                          std::to_string(spec_.memory_bytes >> 20) + " MiB");
   }
-  const bool offline = spec_.backend != "local" && (spec_.net.empty() || spec_.net == "none");
+  const bool offline = traits_of(spec_.backend).isolates && (spec_.net.empty() || spec_.net == "none");
   if (offline && told.exit_code != 0 && !command.passing) command.set_hint(network_hint(command.last_output()));
   set_exited(command, std::move(told));
   return {};

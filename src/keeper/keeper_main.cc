@@ -20,6 +20,7 @@
 #include <utility>
 
 #include "backend/table.h"
+#include "backend/traits.h"
 #include "base/log.h"
 #include "keeper/keeper.h"
 #include "os/own_memory.h"
@@ -171,7 +172,7 @@ Result<record::Record> take_record(const record::LaunchRequest& request, Sandbox
 Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSpec& spec) {
   const Deadline deadline = Deadline::after(120s);
   COVE_TRY(Backend * backend, find_backend(spec.backend));
-  if (spec.checkpoint && !has_layers(spec.backend))
+  if (spec.checkpoint && !traits_of(spec.backend).has_layers)
     return fail(Errc::unsupported,
                 "--checkpoint: backend " + spec.backend + " cannot seal its files: use --backend native");
   KeeperParts parts;
@@ -191,8 +192,7 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
   parts.place->settle(parts.spec);
   parts.record = std::move(record);
   auto keeper = std::make_unique<Keeper>(std::move(parts));
-  // msb is a program of tens of megabytes that first has to find its microVM.
-  const bool slow = spec.prepared || spec.backend == "microsandbox";
+  const bool slow = spec.prepared || traits_of(spec.backend).starts_slowly;
   if (auto greeted = keeper->greet(Deadline::after(slow ? 40s : 10s)); !greeted) {
     keeper->give_back(record);
     return fail(std::move(greeted).error());
@@ -217,7 +217,7 @@ Result<void> forget(const std::string& name) {
 
 Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, Ahead& ahead) {
   SandboxSpec spec = request.spec;
-  if (!request.restart && spec.backend == "auto") {
+  if (!request.restart && spec.backend == kAuto.name) {
     COVE_TRY(const Choice choice, choose_backend(spec.require, Deadline::after(30s)));
     spec.backend = choice.backend->name();
   }

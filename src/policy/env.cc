@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "backend/traits.h"
 #include "os/accounts.h"
 #include "policy/secrets.h"
 
@@ -100,8 +101,10 @@ bool is_variable_name(std::string_view name) {
 }
 
 Result<void> fill_env(SandboxSpec& spec, const EnvRequest& request, const HostEnv& host) {
-  const bool image_decides = has_engine(spec.backend) || spec.backend == "apptainer";
-  Variables env = spec.backend == "local" ? local_base(host) : image_decides ? engine_base(host) : isolated_base(host);
+  const Traits& backend = traits_of(spec.backend);
+  Variables env = backend.is_this_machine        ? local_base(host)
+                  : backend.image_sets_variables ? engine_base(host)
+                                                 : isolated_base(host);
   for (const std::string& entry : request.image) {
     const std::size_t equals = entry.find('=');
     if (equals != std::string::npos && is_variable_name(entry.substr(0, equals)))

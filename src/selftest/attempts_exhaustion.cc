@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 
+#include "backend/traits.h"
 #include "record/home.h"
 #include "selftest/stage.h"
 
@@ -17,7 +18,7 @@ constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
 Verdict no_limit(const Stage& stage, const Error& error) {
   if (error.code != Errc::unsupported && error.code != Errc::denied)
     return broken("could not be tried: " + error.text());
-  if (stage.backend() == "local") return broken("no limit can be set: " + error.message);
+  if (!traits_of(stage.backend()).isolates) return broken("no limit can be set: " + error.message);
   return not_applicable("the limit was refused: " + error.message);
 }
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "backend/guest_path.h"
+#include "backend/traits.h"
 
 namespace cove::selftest {
 namespace {
@@ -53,7 +54,7 @@ SandboxSpec Stage::spec() const {
   spec.sys = base_.sys;
   spec.owned = true;
   spec.login = false;
-  if (spec.backend == "local") spec.cwd = bait_.work();
+  if (traits_of(spec.backend).is_this_machine) spec.cwd = bait_.work();
   return spec;
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backend/spec.h"
+#include "backend/traits.h"
 
 namespace cove::selftest {
 namespace {
@@ -188,7 +189,7 @@ std::string_view unpromised(std::string_view backend, std::string_view attempt) 
   if (backend == "apptainer") return find(kApptainer, attempt);
   if (backend == "gvisor") return find(kGvisor, attempt);
   if (backend == "microvm") return of_machine(attempt);
-  return has_engine(backend) ? find(kEngine, attempt) : "";
+  return traits_of(backend).images == Images::engine ? find(kEngine, attempt) : "";
 }
 
 }  // namespace cove::selftest

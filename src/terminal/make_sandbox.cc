@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "backend/traits.h"
 #include "client/image.h"
 #include "record/record.h"
 #include "terminal/tasks.h"
@@ -26,7 +27,7 @@ Result<Sandbox> create(std::string name, const Settings& settings, const Call& c
 }
 
 std::string backend_of(const std::string& name, const Settings& settings) {
-  if (settings.spec.backend != "auto") return settings.spec.backend;
+  if (settings.spec.backend != kAuto.name) return settings.spec.backend;
   const auto record = record::Record::open(name);
   const auto info = record ? record->info() : Result<record::Info>(fail(record.error()));
   return info ? info->spec.backend : settings.spec.backend;
@@ -35,12 +36,12 @@ std::string backend_of(const std::string& name, const Settings& settings) {
 // Files of one image do not become those of another one because a variable has changed.
 Result<void> check_kind(const std::string& task, const record::Info& info, const SandboxSpec& wanted) {
   const auto differs = [](const std::string& asked, const std::string& has) {
-    return !asked.empty() && asked != "auto" && !has.empty() && asked != has;
+    return !asked.empty() && asked != kAuto.name && !has.empty() && asked != has;
   };
-  if (wanted.backend == "auto" && info.spec.backend == "local")
+  if (wanted.backend == kAuto.name && !traits_of(info.spec.backend).isolates)
     return fail(Errc::conflict, "task '" + task + "' has a persistent sandbox (" + info.name +
-                                    ") without walls: name the backend 'local', or remove it with 'cove rm " +
-                                    info.name + "'");
+                                    ") without isolation: name the backend '" + info.spec.backend +
+                                    "', or remove it with 'cove rm " + info.name + "'");
   const bool backend = differs(wanted.backend, info.spec.backend), image = differs(wanted.image, info.spec.image);
   if (!backend && !image) return {};
   return fail(Errc::conflict, "task '" + task + "' has a persistent sandbox (" + info.name + ") of " +

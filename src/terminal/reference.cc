@@ -4,6 +4,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "backend/traits.h"
 #include "cli/text.h"
 #include "terminal/settings.h"
 
@@ -133,7 +134,7 @@ Result<void> read_container(const Reader& reader, bool chosen) {
     if (backend != spec.backend) continue;
     if (const std::string* image = reader.find(name)) spec.image = *image;
   }
-  if (chosen && has_engine(spec.backend) && spec.image.empty()) spec.image = kReferenceImage;
+  if (chosen && traits_of(spec.backend).images == Images::engine && spec.image.empty()) spec.image = kReferenceImage;
   if (const std::string* cpus = reader.find("TERMINAL_CONTAINER_CPU")) {
     const auto count = cli::parse_decimal(*cpus);
     if (!count) return expected("TERMINAL_CONTAINER_CPU", *cpus, "number above zero");
@@ -142,7 +143,7 @@ Result<void> read_container(const Reader& reader, bool chosen) {
   COVE_CHECK(reader.megabytes("TERMINAL_CONTAINER_MEMORY", spec.memory_bytes));
   COVE_CHECK(reader.megabytes("TERMINAL_CONTAINER_DISK", spec.disk_bytes));
   COVE_TRY(spec.persistent, reader.is("TERMINAL_CONTAINER_PERSISTENT", spec.persistent || chosen));
-  if (!has_engine(spec.backend)) return {};
+  if (traits_of(spec.backend).images != Images::engine) return {};
   if (const std::string* program = reader.find("HERMES_DOCKER_BINARY")) spec.engine = *program;
   COVE_TRY(const bool network, reader.is("TERMINAL_DOCKER_NETWORK", chosen || spec.net != "none"));
   if (chosen || reader.find("TERMINAL_DOCKER_NETWORK") != nullptr) spec.net = network ? "full,private" : "none";
@@ -163,7 +164,7 @@ Result<void> apply_reference(Settings& settings, const policy::HostEnv& host) {
   if (const std::string* mode = reader.find("TERMINAL_DEGRADED_MODE")) settings.fail_when_degraded = *mode == "fail";
   // COVE_BACKEND comes later and wins; what it names is what these are about.
   const std::string* named = reader.find("COVE_BACKEND");
-  const bool local = (named != nullptr ? *named : settings.spec.backend) == "local";
+  const bool local = traits_of(named != nullptr ? *named : settings.spec.backend).is_this_machine;
   if (const std::string* cwd = reader.find("TERMINAL_CWD"); cwd != nullptr && (local || !is_of_the_host(*cwd)))
     settings.spec.cwd = *cwd;
   if (local || (named != nullptr && *named != settings.spec.backend)) return {};

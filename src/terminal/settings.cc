@@ -7,6 +7,7 @@
 #include <mutex>
 #include <nlohmann/json.hpp>
 
+#include "backend/traits.h"
 #include "cli/settings.h"
 #include "cli/text.h"
 #include "terminal/config_table.h"
@@ -293,10 +294,11 @@ Result<Settings> read_settings(const policy::HostEnv& everything, const Json& ov
   } else if (!overrides.is_null()) {
     return fail(Errc::invalid, "overrides: must be an object");
   }
-  if (settings.spec.backend.empty()) settings.spec.backend = "auto";
-  if (settings.spec.cwd.empty() && !has_engine(settings.spec.backend))
-    settings.spec.cwd = settings.isolated() ? "/workspace" : current_directory();
-  if (!settings.isolated() && !settings.spec.cwd.starts_with('/') && !settings.spec.cwd.starts_with('~'))
+  if (settings.spec.backend.empty()) settings.spec.backend = kAuto.name;
+  if (settings.spec.cwd.empty() && traits_of(settings.spec.backend).images != Images::engine)
+    settings.spec.cwd = traits_of(settings.spec.backend).is_this_machine ? current_directory() : "/workspace";
+  if (traits_of(settings.spec.backend).is_this_machine && !settings.spec.cwd.starts_with('/') &&
+      !settings.spec.cwd.starts_with('~'))
     settings.spec.cwd = current_directory() + "/" + settings.spec.cwd;
   settings.spec.timeout_ms = 0;  // each command brings its own
   settings.spec.idle_timeout_ms = static_cast<std::uint64_t>(settings.lifetime.count());

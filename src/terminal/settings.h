@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "backend/spec.h"
+#include "backend/traits.h"
 #include "base/error.h"
 #include "policy/env.h"
 
@@ -33,7 +34,7 @@ struct Settings {
   bool fail_when_degraded = false;
   std::vector<std::string> warnings;  // what was left out, a sentence each
 
-  bool isolated() const { return spec.backend != "local"; }
+  bool isolated() const { return traits_of(spec.backend).isolates; }
 };
 
 // From the surroundings, then `overrides` (an object, or null).

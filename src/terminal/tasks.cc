@@ -4,6 +4,7 @@
 #include <atomic>
 #include <thread>
 
+#include "backend/traits.h"
 #include "client/nursery.h"
 #include "record/record.h"
 #include "terminal/make_sandbox.h"
@@ -49,7 +50,7 @@ Result<Tasks::Use> Tasks::use_of(const std::string& name, Task& task, std::share
                                  const Settings& settings) {
   const std::lock_guard guard(task.mutex);
   const std::string& wanted = settings.spec.backend;
-  if (wanted != task.backend && (wanted != "auto" || task.backend == "local"))
+  if (wanted != task.backend && (wanted != kAuto.name || !traits_of(task.backend).isolates))
     return fail(Errc::conflict, "task '" + name + "' has a sandbox of backend " + task.backend + ", and " + wanted +
                                     " is asked for: clean the task up first, or ask for the same");
   return Use{std::move(sandbox), "", task.cwd, false};
@@ -135,7 +136,7 @@ Tasks::Known Tasks::known(const std::string& name) const {
   const auto found = tasks_.find(name);
   if (found == tasks_.end()) return {};
   const std::lock_guard inner(found->second->mutex);
-  return {found->second->cwd, found->second->backend != "local" || !found->second->sandbox};
+  return {found->second->cwd, traits_of(found->second->backend).isolates || !found->second->sandbox};
 }
 
 void Tasks::note_cwd(const std::string& name, const std::string& cwd) {

@@ -1,4 +1,5 @@
 #include "fixture.h"
+#include "backend/traits.h"
 
 #include <algorithm>
 #include <atomic>
@@ -102,7 +103,8 @@ Sandbox create(const SandboxSpec& spec) {
 
 Sandbox& shared_sandbox() {
   SandboxSpec spec = make_spec();
-  if (has_engine(spec.backend)) spec.pids = 2000;  // some cases run more at once than is usual in a container
+  // Some cases run more at once than is usual in a container.
+  if (traits_of(spec.backend).images == Images::engine) spec.pids = 2000;
   if (!shared()) shared().emplace(create(spec));
   return *shared();
 }

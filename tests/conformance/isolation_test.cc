@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "backend/traits.h"
 #include "conformance/fixture.h"
 #include "helpers/program.h"
 
@@ -69,7 +70,7 @@ std::string busybox_root() {
 
 TEST_F(Contract, Case087_AnImageWithoutBashFallsBackToItsSh) {
   SandboxSpec spec = make_spec();
-  spec.image = has_engine(spec.backend) ? "cove-test:busybox" : busybox_root();
+  spec.image = traits_of(spec.backend).images == Images::engine ? "cove-test:busybox" : busybox_root();
   if (spec.image.empty()) GTEST_SKIP() << "busybox is not installed";
   auto made = Sandbox::create(spec, soon());
   if (!made && made.error().code == Errc::unsupported) GTEST_SKIP() << made.error().message;
@@ -97,7 +98,7 @@ std::string containers_of(const std::string& sandbox) {
 
 TEST_F(Contract, Case088_ARunThatFailsAfterItsContainerWasMadeLeavesNone) {
   SandboxSpec spec = make_spec();
-  if (!has_engine(spec.backend))
+  if (traits_of(spec.backend).images != Images::engine)
     GTEST_SKIP() << "belongs to container engines: here a start that fails is one call, which leaves nothing (case 93)";
   spec.volumes = {home().make_directory("dir88") + ":/etc/passwd"};  // a directory on a file: seen only by the runtime
   const auto made = Sandbox::create(spec, soon());
@@ -120,7 +121,7 @@ TEST_F(Contract, Case089_ADaemonThatIsDownIsToldWithAHintAndTheNextCallBeginsAne
 
 TEST_F(Contract, Case090_AContainerRemovedBetweenCallsIsToldAndNothingIsRunAgain) {
   SandboxSpec spec = make_spec();
-  if (!has_engine(spec.backend))
+  if (traits_of(spec.backend).images != Images::engine)
     GTEST_SKIP() << "belongs to container engines: libcove tells that a sandbox is "
                     "gone and runs nothing again";
   spec.owned = false;
@@ -221,7 +222,7 @@ TEST_F(Contract, Case096_AForwardedSecretIsInsideAndInNoCommandLineOfTheHost) {
   ASSERT_EQ(run_cove({"sh", "n96", "--background", "--id", "nap", "sleep " + nap}).code, 0);
   EXPECT_TRUE(eventually([&] { return !processes_with_argument(nap).empty(); })) << "the look would not find anything";
   EXPECT_EQ(testing_helpers::describe(processes_with_argument(value)), "");
-  if (has_engine(backend_name())) {
+  if (traits_of(backend_name()).images == Images::engine) {
     const Done shown = engine("inspect " + containers_of("n96"));
     EXPECT_NE(shown.out.find("cove.sandbox"), std::string::npos) << shown.out;
     EXPECT_EQ(shown.out.find(value), std::string::npos) << shown.out;

@@ -1,4 +1,5 @@
 #include "home.h"
+#include "backend/traits.h"
 
 #include <grp.h>
 #include <unistd.h>
@@ -129,7 +130,7 @@ SandboxSpec make_spec() {
   set_env(spec, mark.substr(0, mark.find('=')), mark.substr(mark.find('=') + 1));
   // The whole of this machine would take longer to copy than all tests.
   if (spec.backend == "microvm") spec.image = env_or("COVE_TEST_ROOT", "");
-  if (has_engine(spec.backend) || spec.backend == "apptainer" || spec.backend == "microsandbox")
+  if (traits_of(spec.backend).images == Images::engine || traits_of(spec.backend).images == Images::program)
     spec.image = env_or("COVE_IMAGE", "");
   if (spec.backend == "apptainer") spec.engine = env_or("COVE_ENGINE", "");
   if (spec.backend != "local") {

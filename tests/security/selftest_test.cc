@@ -283,8 +283,9 @@ TEST(Attempt, AnUnknownActIsNotARefusal) { EXPECT_EQ(attempt("exec " COVE_TEST_A
 TEST(IsolatingBackends, HoldEverything) {
   int tried = 0;
   for (Backend* backend : all_backends()) {
-    if (backend->name() == "local" || backend->by_name_only()) continue;  // engines: security.docker
-    if (backend->name() == "microvm") continue;                           // security.microvm, on a small root
+    const Traits& traits = traits_of(backend->name());
+    if (!traits.isolates || traits.not_auto == kNeedsImage) continue;  // engines: security.docker
+    if (backend->name() == "microvm") continue;                        // security.microvm, on a small root
     const std::string name(backend->name());
     if (const Probe probe = backend->probe(Deadline::after(kPatience)); !probe.usable) {
       std::cout << name << " cannot be used here: " << probe.why_not << "\n";

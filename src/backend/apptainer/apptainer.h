@@ -18,7 +18,6 @@ class ApptainerBackend final : public Backend {
  public:
   std::string_view name() const override { return "apptainer"; }
   // What it would run is not known without an image.
-  bool by_name_only() const override { return true; }
   Probe probe(Deadline) override;
   Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
   Result<void> forget(const SandboxSpec& spec, Deadline deadline) override;

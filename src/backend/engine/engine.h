@@ -19,7 +19,6 @@ class EngineBackend final : public Backend {
 
   std::string_view name() const override { return kind_; }
   // What it would run is not known without an image.
-  bool by_name_only() const override { return true; }
   Probe probe(Deadline deadline) override;
   Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
   Result<void> forget(const SandboxSpec& spec, Deadline deadline) override;

@@ -14,7 +14,6 @@ namespace cove::local {
 class LocalBackend final : public Backend {
  public:
   std::string_view name() const override { return "local"; }
-  bool isolates() const override { return false; }
   Probe probe(Deadline deadline) override;
   Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
 };

@@ -17,7 +17,6 @@ class MicrosandboxBackend final : public Backend {
  public:
   std::string_view name() const override { return "microsandbox"; }
   // What it would run is not known without an image.
-  bool by_name_only() const override { return true; }
   Probe probe(Deadline deadline) override;
   Result<std::unique_ptr<Place>> start(const SandboxSpec& spec, Deadline deadline) override;
   Result<void> forget(const SandboxSpec& spec, Deadline deadline) override;

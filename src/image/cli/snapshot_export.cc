@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "backend/traits.h"
 #include "cli/text.h"
 #include "image/cli/commands.h"
 #include "image/cli/engine_snapshot.h"
@@ -101,7 +102,7 @@ Result<void> write_snapshot(const SnapshotExportOptions& options, const std::sto
   COVE_TRY(Store store, open_store());
   COVE_TRY(const UniqueFd held, store.hold());
   std::optional<EngineSnapshot> taken;
-  if (snapshot.backend == "docker" || snapshot.backend == "podman") {
+  if (traits_of(snapshot.backend).images == Images::engine) {
     COVE_TRY(EngineSnapshot image, EngineSnapshot::take(store, snapshot, stop));
     snapshot = taken.emplace(std::move(image)).as_native();
   }
