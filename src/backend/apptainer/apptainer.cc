@@ -171,10 +171,10 @@ Probe ApptainerBackend::probe(Deadline deadline) {
 
 Result<std::unique_ptr<Place>> ApptainerBackend::start(const SandboxSpec& spec, Deadline) {
   COVE_TRY(Instance instance, plan(spec));
-  // What a crashed keeper left would be in the way, and what is new must be empty.
-  if (read_mark(spec).empty() && std::filesystem::exists(instance.directory)) {
+  // The instance of a crashed keeper may still be ending: it has the name and the files. A new sandbox begins empty.
+  if (std::filesystem::exists(instance.directory)) {
     COVE_CHECK(stop_instance(instance.program, instance.spec.name));
-    COVE_CHECK(remove_directory(instance.directory));
+    if (read_mark(spec).empty()) COVE_CHECK(remove_directory(instance.directory));
   }
   COVE_CHECK(make_directories(instance.directory));
   COVE_CHECK(note(instance.directory + "/program", instance.program.path()));
