@@ -86,7 +86,7 @@ std::vector<Row> microvm(Effort effort) {
   const std::string root = home().make_directory("bench-root");
   spawn_and_wait({COVE_BENCH_MAKE_ROOT, root});
   SandboxSpec spec = small(root), fresh = small(root);
-  fresh.fresh = true;
+  fresh.set_option("fresh", "true");
   Sandbox first = make_sandbox(spec);  // makes what all others use
   run_true(first);
   Samples boot, restore, shell, program, by_hand;

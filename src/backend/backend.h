@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/spec.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/unique_fd.h"
+#include "spec/spec.h"
 
 namespace cove {
 
@@ -131,8 +131,8 @@ class Backend {
   // With SandboxSpec::memory it is made from there instead of begun: connect() leads to a guest that is running and
   // waits for a hello with `resume`; files that the sandbox's directory has of before are given up.
   virtual Result<std::unique_ptr<Place>> start(const SandboxSpec&, Deadline) = 0;
-  // What a sandbox that does not run any more keeps outside its directory is gone afterwards. Idempotent. A backend
-  // that keeps anything leaves the file kKeptOutside in the sandbox's directory, so that others know whom to ask.
+  // Removes what a stopped sandbox keeps outside its directory. Idempotent. A backend that keeps something there leaves
+  // the file record::kKeptOutside in the sandbox's directory, so that a client knows it must ask the backend.
   virtual Result<void> forget(const SandboxSpec& /*spec*/, Deadline) { return {}; }
   // What crashed keepers of this COVE_HOME left outside its directory, and its end.
   using Alive = std::function<bool(const std::string& sandbox)>;

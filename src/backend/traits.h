@@ -4,7 +4,12 @@
 // src/backend asks for a trait; it does not compare a backend's name (scripts/check-names).
 
 #include <array>
+#include <span>
 #include <string_view>
+
+#include "backend/apptainer/options.h"
+#include "backend/engine/options.h"
+#include "backend/microvm/options.h"
 
 namespace cove {
 
@@ -31,6 +36,8 @@ struct Traits {
   bool starts_slowly = false;
   // Why `auto` does not choose it; "": it does, where it can be used.
   std::string_view not_auto = "";
+  // Options that it has and others may not have.
+  std::span<const BackendOption> options = {};
 };
 
 inline constexpr std::string_view kNeedsImage = "it needs an image";
@@ -40,7 +47,8 @@ inline constexpr std::array<Traits, 9> kBackends{{
     {.name = "microvm",
      .images = Images::store,
      .isolates = true,
-     .not_auto = "it copies this machine's programs into an image first"},
+     .not_auto = "it copies this machine's programs into an image first",
+     .options = microvm::kOptions},
     {.name = "microsandbox", .isolates = true, .starts_slowly = true, .not_auto = kNeedsImage},
     {.name = "gvisor",
      .images = Images::store,
@@ -52,13 +60,19 @@ inline constexpr std::array<Traits, 9> kBackends{{
      .images = Images::engine,
      .isolates = true,
      .image_sets_variables = true,
-     .not_auto = kNeedsImage},
+     .not_auto = kNeedsImage,
+     .options = engine::kOptions},
     {.name = "podman",
      .images = Images::engine,
      .isolates = true,
      .image_sets_variables = true,
-     .not_auto = kNeedsImage},
-    {.name = "apptainer", .isolates = true, .image_sets_variables = true, .not_auto = kNeedsImage},
+     .not_auto = kNeedsImage,
+     .options = engine::kOptions},
+    {.name = "apptainer",
+     .isolates = true,
+     .image_sets_variables = true,
+     .not_auto = kNeedsImage,
+     .options = apptainer::kOptions},
     {.name = "landlock", .images = Images::none, .isolates = true},
     {.name = "local", .images = Images::none, .is_this_machine = true, .not_auto = "it does not isolate"},
 }};
@@ -72,7 +86,7 @@ constexpr std::string_view first_choice() {
 }
 
 // `auto` before it is settled: it becomes a backend that isolates, on this machine.
-inline constexpr Traits kAuto{.name = "auto", .images = Images::none, .isolates = true};
+inline constexpr Traits kAuto{.name = "auto", .images = Images::store, .isolates = true};
 // A backend that is not in the table: nothing is assumed in its favour.
 inline constexpr Traits kUnknown{};
 
@@ -81,6 +95,13 @@ constexpr const Traits& traits_of(std::string_view backend) {
     if (traits.name == backend) return traits;
   }
   return backend == kAuto.name ? kAuto : kUnknown;
+}
+
+constexpr bool has_option(const Traits& traits, std::string_view key) {
+  for (const BackendOption& option : traits.options) {
+    if (option.key == key) return true;
+  }
+  return false;
 }
 
 }  // namespace cove

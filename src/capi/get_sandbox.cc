@@ -1,12 +1,8 @@
 #include "capi/get_sandbox.h"
 
-#include <unistd.h>
-
 #include <nlohmann/json.hpp>
 
-#include "backend/traits.h"
-#include "cli/settings.h"
-#include "record/snapshots.h"
+#include "spec/settings.h"
 #include "terminal/make_sandbox.h"
 
 namespace cove::capi {
@@ -41,30 +37,16 @@ Result<void> take(Settings& settings, std::optional<bool>& owned, const std::str
   return apply_setting(settings, key, value);
 }
 
-std::string current_directory() {
-  char path[4096];
-  return getcwd(path, sizeof(path)) != nullptr ? path : "/";
-}
-
 Result<Sandbox> create(const Json& request, const Call& call) {
   Settings settings;
   settings.timeout = settings.lifetime = std::chrono::milliseconds(0);
-  COVE_CHECK(cli::read_configuration(settings.spec));
+  COVE_CHECK(spec::read_configuration(settings.spec));
   std::optional<bool> owned;
   for (const auto& [key, value] : request.items()) COVE_CHECK(take(settings, owned, key, value));
   SandboxSpec& wanted = settings.spec;
   wanted.owned = owned.value_or(!wanted.persistent);
   if (settings.timeout.count() > 0) wanted.timeout_ms = static_cast<std::uint64_t>(settings.timeout.count());
   if (settings.lifetime.count() > 0) wanted.idle_timeout_ms = static_cast<std::uint64_t>(settings.lifetime.count());
-  if (!wanted.from.empty() && wanted.backend == kAuto.name) {
-    COVE_TRY(const auto snapshot, record::find_snapshot(wanted.from));
-    wanted.backend = snapshot.backend;
-  }
-  if (wanted.cwd.empty() && wanted.from.empty() && traits_of(wanted.backend).images != Images::engine)
-    wanted.cwd = traits_of(wanted.backend).is_this_machine ? current_directory() : "/workspace";
-  // A snapshot brings its own variables, unless others are asked for.
-  if (!wanted.from.empty() && settings.env.empty() && settings.forward_env.empty())
-    return Sandbox::create(wanted, call);
   COVE_TRY(const SandboxSpec spec, terminal::complete_spec(settings));
   return Sandbox::create(spec, call);
 }

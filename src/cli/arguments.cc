@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
 #include "cli/print.h"
-#include "cli/text.h"
 
 namespace cove::cli {
 

@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
+#include "base/text.h"
 #include "cli/print.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 #include "client/cove.h"
 #include "client/from.h"
 #include "record/record.h"

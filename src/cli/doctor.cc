@@ -1,8 +1,8 @@
 #include "backend/table.h"
+#include "base/text.h"
 #include "cli/print.h"
 #include "cli/rows.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 
 namespace cove::cli {
 namespace {

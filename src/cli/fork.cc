@@ -1,6 +1,6 @@
+#include "base/text.h"
 #include "cli/print.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 #include "client/cove.h"
 
 namespace cove::cli {

@@ -1,7 +1,7 @@
+#include "base/text.h"
 #include "cli/leftovers.h"
 #include "cli/print.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 #include "record/snapshots.h"
 
 namespace cove::cli {

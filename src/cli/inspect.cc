@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/print.h"
 #include "cli/rows.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 
 namespace cove::cli {
 namespace {

@@ -4,7 +4,7 @@
 
 namespace cove::cli {
 
-// Started by libcove with descriptors of its own (record/launch.h), never by a person.
+// Started by libcove with descriptors of its own (proto/launch.h), never by a person.
 const Command kKeeper{
     .name = "keeper",
     .usage = "",

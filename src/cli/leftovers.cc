@@ -1,9 +1,9 @@
 #include "cli/leftovers.h"
 
 #include "backend/table.h"
+#include "base/text.h"
 #include "cli/print.h"
 #include "cli/rows.h"
-#include "cli/text.h"
 #include "record/record.h"
 
 namespace cove::cli {

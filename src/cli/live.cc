@@ -3,9 +3,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cli/command.h"
 #include "cli/print.h"
-#include "cli/text.h"
 
 namespace cove::cli {
 namespace {

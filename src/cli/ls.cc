@@ -1,10 +1,10 @@
 #include <ctime>
 
+#include "base/text.h"
 #include "cli/leftovers.h"
 #include "cli/print.h"
 #include "cli/rows.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 
 namespace cove::cli {
 namespace {

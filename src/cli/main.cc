@@ -6,7 +6,7 @@
 #include "cli/man_overview.h"
 #include "cli/print.h"
 #include "keeper/keeper_main.h"
-#include "record/launch.h"
+#include "proto/launch.h"
 
 namespace cove::cli {
 namespace {
@@ -55,7 +55,7 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   // Every new sandbox waits for this one, and it has no options.
   if (argc == 2 && std::strcmp(argv[1], "keeper") == 0) return cove::keeper::keeper_main();
-  if (argc == 3 && std::strcmp(argv[1], "keeper") == 0 && std::strcmp(argv[2], cove::record::kNursery) == 0)
+  if (argc == 3 && std::strcmp(argv[1], "keeper") == 0 && std::strcmp(argv[2], cove::proto::kNursery) == 0)
     return cove::keeper::nursery_main(argv[2]);
   try {
     return cove::cli::dispatch(cove::cli::words_of(argc, argv));

@@ -2,7 +2,7 @@
 
 #include "cli/arguments.h"
 #include "cli/roff.h"
-#include "cli/settings.h"
+#include "spec/settings.h"
 
 namespace cove::cli {
 namespace {
@@ -14,9 +14,9 @@ void describe_cove(Arguments& arguments) {
 
 std::string environment_section() {
   std::string text = roff_section("ENVIRONMENT");
-  for (const Setting& setting : settings())
-    text +=
-        roff_item(roff_bold(environment_name(setting)), std::string(setting.help) + " (" + option_name(setting) + ")");
+  for (const spec::Setting& setting : spec::settings())
+    text += roff_item(roff_bold(spec::environment_name(setting)),
+                      std::string(setting.help) + " (" + spec::option_name(setting) + ")");
   text += roff_item(roff_bold("COVE_HOME"), "Directory of sandboxes, snapshots and images; see FILES");
   text += roff_item(roff_bold("COVE_SCRATCH_DIR"), "Directory of apptainer's images and changed files");
   text += roff_item(roff_bold("COVE_INSECURE_REGISTRIES"), "Registries to use without TLS, separated by commas");
@@ -33,7 +33,7 @@ std::string files_section() {
          roff_item(
              "\\fI$XDG_CONFIG_HOME/cove/config.toml\\fR, else \\fI\\(ti/.config/cove/config.toml\\fR",
              "Settings of new sandboxes, in TOML. Options win over variables, and variables over this file. Keys: " +
-                 known_keys() + ". The table [terminal] is for the terminal tool.") +
+                 spec::known_keys() + ". The table [terminal] is for the terminal tool.") +
          roff_item("\\fI$COVE_HOME\\fR, else \\fI$XDG_STATE_HOME/cove\\fR, else \\fI\\(ti/.local/state/cove\\fR",
                    "Sandboxes, snapshots, images and caches. Private.");
 }

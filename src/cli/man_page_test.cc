@@ -6,7 +6,7 @@
 #include "cli/man_overview.h"
 #include "cli/mcp.h"
 #include "cli/roff.h"
-#include "cli/settings.h"
+#include "spec/settings.h"
 
 namespace cove::cli {
 namespace {
@@ -46,9 +46,9 @@ TEST(ManualPage, OfCoveHasEveryCommandVariableAndKey) {
     const bool there = page.text.find(roff_bold("cove-" + std::string(command.name)) + "(1)") != std::string::npos;
     EXPECT_EQ(there, command.visible == Visible::yes) << command.name;
   }
-  for (const Setting& setting : settings())
-    EXPECT_NE(page.text.find(roff_bold(environment_name(setting))), std::string::npos) << setting.key;
-  EXPECT_NE(page.text.find(known_keys()), std::string::npos);
+  for (const spec::Setting& setting : spec::settings())
+    EXPECT_NE(page.text.find(roff_bold(spec::environment_name(setting))), std::string::npos) << setting.key;
+  EXPECT_NE(page.text.find(spec::known_keys()), std::string::npos);
 }
 
 TEST(ManualPage, IsNamedAfterTheWholeCommand) { EXPECT_EQ(manual_page(kMcpInstall).name, "cove-mcp-install"); }

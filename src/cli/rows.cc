@@ -1,7 +1,7 @@
 #include "cli/rows.h"
 
+#include "base/text.h"
 #include "cli/live.h"
-#include "cli/text.h"
 
 namespace cove::cli {
 

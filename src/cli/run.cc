@@ -1,3 +1,4 @@
+#include "base/text.h"
 #include "cli/live.h"
 #include "cli/print.h"
 #include "cli/prove.h"
@@ -5,7 +6,6 @@
 #include "cli/spec_options.h"
 #include "cli/stdin_option.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 
 namespace cove::cli {
 namespace {

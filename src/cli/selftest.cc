@@ -1,10 +1,10 @@
 #include "selftest/runner.h"
 
+#include "base/text.h"
 #include "cli/print.h"
 #include "cli/signals.h"
 #include "cli/spec_options.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 #include "cli/tried.h"
 
 namespace cove::cli {

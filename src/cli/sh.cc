@@ -1,10 +1,10 @@
+#include "base/text.h"
 #include "cli/earlier.h"
 #include "cli/live.h"
 #include "cli/print.h"
 #include "cli/signals.h"
 #include "cli/stdin_option.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 
 namespace cove::cli {
 namespace {

@@ -1,9 +1,9 @@
 #include <ctime>
 
+#include "base/text.h"
 #include "cli/companion.h"
 #include "cli/print.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 #include "client/cove.h"
 #include "record/snapshots.h"
 

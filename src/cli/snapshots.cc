@@ -1,7 +1,7 @@
 #include <ctime>
+#include "base/text.h"
 #include "cli/print.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 #include "client/cove.h"
 
 #include "cli/rows.h"

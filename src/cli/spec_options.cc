@@ -5,10 +5,8 @@
 #include "backend/table.h"
 #include "backend/traits.h"
 #include "cli/print.h"
-#include "cli/settings.h"
-#include "client/image.h"
-#include "policy/env.h"
-#include "record/snapshots.h"
+#include "client/complete.h"
+#include "spec/settings.h"
 
 namespace cove::cli {
 namespace {
@@ -23,15 +21,6 @@ std::string absolute(const std::string& path) {
   return current_directory() + "/" + path;
 }
 
-// Sessions that run have their variables and their directory.
-Result<void> check_memory(const SpecOptions& options) {
-  if (options.from.empty() || (options.env.empty() && options.forward_env.empty() && options.cwd.empty())) return {};
-  COVE_TRY(const auto snapshot, record::find_snapshot(options.from));
-  if (snapshot.memory.empty()) return {};
-  return fail(Errc::invalid, "snapshot " + options.from +
-                                 " has memory: its sessions go on as they are; leave -e, --forward-env and -w out");
-}
-
 // `auto` is settled here, because what a sandbox may see of the environment depends on the backend.
 Result<void> settle_backend(SandboxSpec& spec) {
   if (spec.backend != kAuto.name) return {};
@@ -44,12 +33,17 @@ Result<void> settle_backend(SandboxSpec& spec) {
 }  // namespace
 
 void define(Arguments& arguments, SpecOptions& options) {
-  for (const Setting& setting : settings()) {
-    arguments.value(option_name(setting), std::string(setting.metavar), std::string(setting.help),
-                    [&options, &setting](const std::string& value) -> Result<void> {
+  for (const spec::Setting& setting : spec::settings()) {
+    const std::string key(setting.key), help(setting.help);
+    if (setting.is_switch) {
+      arguments.flag(option_name(setting), options.switches[key], help);
+      continue;
+    }
+    arguments.value(option_name(setting), std::string(setting.metavar), help,
+                    [&options, &setting, key](const std::string& value) -> Result<void> {
                       SandboxSpec probe;
                       COVE_CHECK(setting.set(probe, value));
-                      options.settings[std::string(setting.key)] = value;
+                      options.settings[key] = value;
                       return {};
                     });
   }
@@ -62,7 +56,6 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.text("--pull", options.pull, "WHEN", "Whether to fetch the image: missing (usual), always, never");
   arguments.text("--from", options.from, "TAG", "Begin as a snapshot: its files, its sessions");
   arguments.flag("--checkpoint", options.checkpoint, "Each command that changes files can be undone: 'cove undo'");
-  arguments.flag("--fresh", options.fresh, "A microvm boots instead of going on from saved memory");
   arguments.flag("--prove", options.prove, "Try its walls before it is used; the report is in 'cove inspect'");
   arguments.text("-w,--cwd", options.cwd, "DIR", "Where sessions start");
   arguments.flag("--persistent", options.persistent, "Keep files and sessions over stop, start and a reboot");
@@ -72,35 +65,29 @@ void define(Arguments& arguments, SpecOptions& options) {
 
 Result<SandboxSpec> make_spec(const SpecOptions& options) {
   SandboxSpec spec;
-  COVE_CHECK(read_configuration(spec));
-  for (const Setting& setting : settings()) {
-    const auto given = options.settings.find(std::string(setting.key));
-    if (given != options.settings.end()) COVE_CHECK(setting.set(spec, given->second));
+  COVE_CHECK(spec::read_configuration(spec));
+  Completion how{.env = options.env, .forward = options.forward_env, .pull_output = PullOutput::shown};
+  auto given = options.settings;
+  for (const auto& [key, on] : options.switches) {
+    if (on) given[key] = "true";
+  }
+  for (const spec::Setting& setting : spec::settings()) {
+    const auto found = given.find(std::string(setting.key));
+    if (found == given.end()) continue;
+    COVE_CHECK(setting.set(spec, found->second));
+    how.given.push_back(found->first);
   }
   spec.require = options.require;
-  if (!options.from.empty() && spec.backend == kAuto.name) {
-    COVE_TRY(const auto snapshot, record::find_snapshot(options.from));
-    spec.backend = snapshot.backend;
-  }
-  COVE_CHECK(check_memory(options));
-  COVE_CHECK(settle_backend(spec));
+  if (options.from.empty()) COVE_CHECK(settle_backend(spec));
   spec.volumes = options.volumes;
   spec.persistent = options.persistent;
   spec.sys = options.sys;
   spec.login = !options.no_login;
   spec.from = options.from;
   spec.checkpoint = options.checkpoint;
-  spec.fresh = options.fresh;
   if (!options.cwd.empty()) spec.cwd = absolute(options.cwd);
-  if (options.pull != "missing" && options.pull != "always" && options.pull != "never")
-    return fail(Errc::invalid, "--pull " + options.pull + ": there are missing, always and never");
   spec.pull = options.pull;
-  COVE_TRY(auto image_env, settle_image(spec, PullOutput::shown));
-  if (spec.cwd.empty() && options.from.empty() && traits_of(spec.backend).images != Images::engine)
-    spec.cwd = traits_of(spec.backend).is_this_machine ? current_directory() : "/workspace";
-  COVE_CHECK(policy::fill_env(spec, {.image = std::move(image_env), .set = options.env, .forward = options.forward_env},
-                              policy::host_env()));
-  return spec;
+  return complete(std::move(spec), how);
 }
 
 }  // namespace cove::cli

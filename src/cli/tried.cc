@@ -1,6 +1,6 @@
 #include "cli/tried.h"
 
-#include "cli/text.h"
+#include "base/text.h"
 
 namespace cove::cli {
 

@@ -1,5 +1,5 @@
+#include "base/text.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 #include "cli/with_sandbox.h"
 
 namespace cove::cli {

@@ -18,11 +18,11 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/spec.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "proto/client.h"
+#include "spec/spec.h"
 
 namespace cove {
 

@@ -2,9 +2,9 @@
 
 #include <string>
 
-#include "backend/spec.h"
 #include "base/error.h"
 #include "record/snapshots.h"
+#include "spec/spec.h"
 
 namespace cove {
 

@@ -3,9 +3,9 @@
 #include <string>
 #include <vector>
 
-#include "backend/spec.h"
 #include "base/error.h"
 #include "base/unique_fd.h"
+#include "spec/spec.h"
 
 namespace cove {
 

@@ -154,7 +154,7 @@ Result<void> spawn_keeper(std::vector<std::string> arguments, int socket) {
   spec.program = keeper_program();
   spec.env = host_environment();
   spec.new_session = true;
-  spec.fds = {{null.get(), 0}, {null.get(), 1}, {null.get(), 2}, {socket, record::kLaunchFd}};
+  spec.fds = {{null.get(), 0}, {null.get(), 1}, {null.get(), 2}, {socket, proto::kLaunchFd}};
   if (auto spawned = spawn_detached(spec); !spawned)
     return fail(std::move(spawned).error().because("start the keeper"));
   return {};
@@ -163,18 +163,18 @@ Result<void> spawn_keeper(std::vector<std::string> arguments, int socket) {
 namespace {
 
 // Both give the socket of a keeper that has its request.
-UniqueFd ask_nursery(const record::LaunchRequest& request) {
+UniqueFd ask_nursery(const proto::LaunchRequest& request) {
   UniqueFd waiting = request.forget ? UniqueFd() : Nursery::of_this_process().take();
   if (!waiting) return waiting;
   ByteQueue out;
-  proto::append_message(out, 0, 0, record::encode(request));
+  proto::append_message(out, 0, 0, proto::encode(request));
   if (!send_request(waiting.get(), out, Sending::all)) waiting.reset();
   return waiting;
 }
 
-Result<UniqueFd> start_program(const record::LaunchRequest& request) {
+Result<UniqueFd> start_program(const proto::LaunchRequest& request) {
   ByteQueue out;
-  proto::append_message(out, 0, 0, record::encode(request));
+  proto::append_message(out, 0, 0, proto::encode(request));
   COVE_TRY(LaunchSocket socket, make_launch_socket());
   COVE_CHECK(send_request(socket.ours.get(), out, Sending::some));  // it is there when the keeper looks
   COVE_CHECK(spawn_keeper({"cove", "keeper"}, socket.theirs.get()));
@@ -186,7 +186,7 @@ Result<UniqueFd> start_program(const record::LaunchRequest& request) {
 }  // namespace
 
 // One of the nursery may have been killed since it was born.
-Result<StartedKeeper> start_keeper(const record::LaunchRequest& request, const Call& call) {
+Result<StartedKeeper> start_keeper(const proto::LaunchRequest& request, const Call& call) {
   UniqueFd socket = ask_nursery(request);
   std::optional<std::string> notes;
   if (socket) {

@@ -102,18 +102,8 @@ namespace {
 // What runs goes on behind the walls and limits that it knows, with the variables that it has.
 Result<void> stand_on_place(SandboxSpec& spec, const record::Snapshot& snapshot) {
   COVE_CHECK(record::check_place(spec, snapshot));
-  const SandboxSpec& was = snapshot.place;
-  spec.net = was.net;
-  spec.volumes = was.volumes;
-  spec.copies_began_ns = was.copies_began_ns;
-  spec.cpus = was.cpus;
-  spec.memory_bytes = was.memory_bytes;
-  spec.disk_bytes = was.disk_bytes;
-  spec.pids = was.pids;
-  spec.login = was.login;
-  spec.cwd = was.cwd;
+  copy_fields(spec, snapshot.place, kPlace);
   spec.env.clear();
-  spec.env_names_forwarded = was.env_names_forwarded;
   return {};
 }
 

@@ -55,7 +55,7 @@ void Nursery::prepare(const std::string& backend) {
 
 void Nursery::begin() {
   auto pair = make_pair(SOCK_SEQPACKET);
-  if (pair && spawn_keeper({"cove", "keeper", record::kNursery}, pair->theirs.get())) orders_ = std::move(pair->ours);
+  if (pair && spawn_keeper({"cove", "keeper", proto::kNursery}, pair->theirs.get())) orders_ = std::move(pair->ours);
 }
 
 void Nursery::order(const std::string& backend) {

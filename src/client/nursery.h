@@ -13,7 +13,7 @@ namespace cove {
 struct LaunchSocket {
   UniqueFd ours, theirs;
 };
-Result<LaunchSocket> make_launch_socket();  // record/launch.h
+Result<LaunchSocket> make_launch_socket();  // proto/launch.h
 
 // Keepers that wait for their request, so that a sandbox need not wait for the start of a program. A process that makes
 // its second sandbox gets a nursery: `cove keeper` that has started once and gives birth by fork, one ahead. It is

@@ -4,6 +4,7 @@
 #include "client/json.h"
 #include "client/launch.h"
 #include "client/pool.h"
+#include "record/record.h"
 #include "record/snapshots.h"
 
 namespace cove {
@@ -60,8 +61,8 @@ namespace {
 
 // Of a sandbox that has no keeper to do so.
 Result<void> remove_dead(record::Record& record, const record::Info& info) {
-  if (faccessat(record.directory(), kKeptOutside, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-    record::LaunchRequest request{.restart = true, .spec = {}, .forget = true};
+  if (faccessat(record.directory(), record::kKeptOutside, F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    proto::LaunchRequest request{.restart = true, .spec = {}, .forget = true};
     request.spec.name = record.name();
     COVE_CHECK(start_keeper(request, {.deadline = Deadline::after(std::chrono::minutes(2)), .stop = {}}));
     return {};

@@ -6,6 +6,7 @@
 
 #include "base/json_text.h"
 #include "record/outcome_json.h"
+#include "record/spec_json.h"
 
 namespace cove::keeper {
 namespace {
@@ -20,32 +21,14 @@ Json outcome_json(const proto::Outcome& outcome) {
   return json;
 }
 
+// Options of the backend stand beside the others; what is said above is not repeated.
 Json spec_json(const SandboxSpec& spec) {
-  Json names = Json::array();
-  for (const auto& [key, value] : spec.env) names.push_back(key);
-  return Json{{"image", spec.image},
-              {"user", spec.user},
-              {"engine", spec.engine},
-              {"runtime", spec.runtime},
-              {"accel", spec.accel},
-              {"kernel", spec.kernel},
-              {"net", spec.net},
-              {"cwd", spec.cwd},
-              {"env_names", names},
-              {"env_names_forwarded", spec.env_names_forwarded},
-              {"volumes", spec.volumes},
-              {"cpus", spec.cpus},
-              {"memory_bytes", spec.memory_bytes},
-              {"disk_bytes", spec.disk_bytes},
-              {"pids", spec.pids},
-              {"timeout_ms", spec.timeout_ms},
-              {"idle_timeout_ms", spec.idle_timeout_ms},
-              {"max_duration_ms", spec.max_duration_ms},
-              {"log_cap_bytes", spec.log_cap_bytes},
-              {"persistent", spec.persistent},
-              {"sys", spec.sys},
-              {"login", spec.login},
-              {"owned", spec.owned}};
+  Json json = record::spec_fields_json(spec);
+  json.update(Json(json["options"]));
+  for (const char* key : {"options", "name", "backend"}) json.erase(key);
+  json["env_names"] = Json::array();
+  for (const auto& [key, value] : spec.env) json["env_names"].push_back(key);
+  return json;
 }
 
 }  // namespace

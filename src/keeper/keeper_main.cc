@@ -25,8 +25,8 @@
 #include "keeper/keeper.h"
 #include "os/own_memory.h"
 #include "os/pass_fd.h"
+#include "proto/launch.h"
 #include "record/home.h"
-#include "record/launch.h"
 
 namespace cove::keeper {
 namespace {
@@ -114,11 +114,11 @@ Result<void> await_input(int socket, const Ahead& ahead, Deadline deadline) {
   }
 }
 
-Result<record::LaunchRequest> read_request(int socket, const Ahead& ahead, Deadline deadline) {
+Result<proto::LaunchRequest> read_request(int socket, const Ahead& ahead, Deadline deadline) {
   proto::MessageReader reader;
   while (true) {
     COVE_TRY(const auto message, reader.next());
-    if (message) return record::decode_launch(message->payload);
+    if (message) return proto::decode<proto::LaunchRequest>(message->payload);
     COVE_CHECK(await_input(socket, ahead, deadline));
     const std::span<char> space = reader.space();
     const ssize_t n = recv(socket, space.data(), space.size(), MSG_DONTWAIT);
@@ -158,7 +158,7 @@ Result<SandboxSpec> restarted_spec(const record::Record& record, const SandboxSp
 }
 
 // What was made ahead is of no use if its directory has been removed since.
-Result<record::Record> take_record(const record::LaunchRequest& request, SandboxSpec& spec, Ahead& ahead) {
+Result<record::Record> take_record(const proto::LaunchRequest& request, SandboxSpec& spec, Ahead& ahead) {
   if (!request.restart && ahead.record) {
     auto record = record::Record::create(spec, *std::exchange(ahead.record, std::nullopt));
     if (record || record.error().code != Errc::not_found) return record;
@@ -175,6 +175,10 @@ Result<std::unique_ptr<Keeper>> start_in(record::Record& record, const SandboxSp
   if (spec.checkpoint && !traits_of(spec.backend).has_layers)
     return fail(Errc::unsupported,
                 "--checkpoint: backend " + spec.backend + " cannot seal its files: use --backend native");
+  for (const auto& [key, value] : spec.options) {
+    if (!has_option(traits_of(spec.backend), key))
+      return fail(Errc::unsupported, "--" + key + ": backend " + spec.backend + " has no such option");
+  }
   KeeperParts parts;
   SandboxSpec placed = spec;
   COVE_TRY(const std::string home, record::home());
@@ -215,7 +219,7 @@ Result<void> forget(const std::string& name) {
   return record.remove();
 }
 
-Result<std::unique_ptr<Keeper>> start(const record::LaunchRequest& request, Ahead& ahead) {
+Result<std::unique_ptr<Keeper>> start(const proto::LaunchRequest& request, Ahead& ahead) {
   SandboxSpec spec = request.spec;
   if (!request.restart && spec.backend == kAuto.name) {
     COVE_TRY(const Choice choice, choose_backend(spec.require, Deadline::after(30s)));
@@ -306,7 +310,7 @@ int nurse(UniqueFd orders, char* argument) {
 
 template <class Work>
 int with_launch_fd(Work work) {
-  UniqueFd launch(record::kLaunchFd);
+  UniqueFd launch(proto::kLaunchFd);
   keep_close_on_exec(launch.get());
   open_log();
   try {

@@ -3,7 +3,7 @@
 namespace cove::keeper {
 
 // `cove keeper`: the process that looks after one sandbox. Reads what to do from descriptor kLaunchFd
-// (record/launch.h), answers there when the sandbox is ready or cannot be made, and returns when the sandbox is over.
+// (proto/launch.h), answers there when the sandbox is ready or cannot be made, and returns when the sandbox is over.
 // Its exit code is for logs only. On a start error nothing is left behind.
 int keeper_main();
 

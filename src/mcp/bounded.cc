@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/text.h"
+#include "base/text.h"
 
 namespace cove::mcp {
 
@@ -20,12 +20,11 @@ void Bounded::add(std::string_view bytes) {
 std::string Bounded::text() const {
   const std::string_view tail = std::string_view(tail_).substr(tail_.size() - std::min(tail_.size(), tail_room_));
   const std::uint64_t missing = total_ - head_.size() - tail.size();
-  if (missing == 0) return cli::to_utf8(head_ + std::string(tail));
+  if (missing == 0) return to_utf8(head_ + std::string(tail));
   const std::string_view head = std::string_view(head_).substr(0, head_.size() - incomplete_tail(head_));
   std::size_t begin = 0;  // of a whole character
   while (begin < tail.size() && begin < 3 && (static_cast<unsigned char>(tail[begin]) & 0xC0) == 0x80) ++begin;
-  return cli::to_utf8(head) + "\n[... " + std::to_string(missing) + " bytes left out ...]\n" +
-         cli::to_utf8(tail.substr(begin));
+  return to_utf8(head) + "\n[... " + std::to_string(missing) + " bytes left out ...]\n" + to_utf8(tail.substr(begin));
 }
 
 std::size_t incomplete_tail(std::string_view bytes) {

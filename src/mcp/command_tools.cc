@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text.h"
 #include "cli/live.h"
-#include "cli/text.h"
 #include "mcp/handlers.h"
 #include "mcp/live_progress.h"
 
@@ -30,12 +30,12 @@ Json describe(const std::string& sandbox, const Outcome& outcome) {
                {"command_id", outcome.id},
                {"outcome", cli::ending_name(outcome.ending)},
                {"exit_code", running ? Json() : Json(cli::exit_code_of(outcome))},
-               {"cwd", cli::to_utf8(outcome.cwd)},
+               {"cwd", to_utf8(outcome.cwd)},
                {"duration_ms", (outcome.duration_us + 500) / 1000},
                {"output_bytes", outcome.output_bytes}};
   const std::string& detail = outcome.detail.empty() ? outcome.error_text : outcome.detail;
-  if (!detail.empty()) json["detail"] = cli::to_utf8(detail);
-  if (!outcome.hint.empty()) json["hint"] = cli::to_utf8(outcome.hint);
+  if (!detail.empty()) json["detail"] = to_utf8(detail);
+  if (!outcome.hint.empty()) json["hint"] = to_utf8(outcome.hint);
   return json;
 }
 
@@ -129,7 +129,7 @@ Result<ToolResult> read_command(Sandboxes& sandboxes, const Json& arguments, con
   if (const std::size_t cut = incomplete_tail(part.bytes); !ended && cut < part.bytes.size())
     part.bytes.resize(part.bytes.size() - cut);
   Json result = describe(sandbox->name(), outcome);
-  result["output"] = cli::to_utf8(part.bytes);
+  result["output"] = to_utf8(part.bytes);
   result["next_offset"] = from + part.bytes.size();
   result["more"] = part.more;
   return done(std::move(result));
@@ -149,7 +149,7 @@ Result<ToolResult> kill_command(Sandboxes& sandboxes, const Json& arguments, con
   COVE_TRY(const auto sandbox, sandboxes.find(arguments["sandbox"], {.stop = call.stop}));
   proto::Signal signal;
   if (arguments.contains("signal")) {
-    COVE_TRY(signal.signal, cli::parse_signal(arguments["signal"].get<std::string>()));
+    COVE_TRY(signal.signal, parse_signal(arguments["signal"].get<std::string>()));
   }
   const auto id = arguments["command_id"].get<std::string>();
   COVE_CHECK(sandbox->signal(id, signal, {.stop = call.stop}));

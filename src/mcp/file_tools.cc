@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "cli/text.h"
+#include "base/text.h"
 #include "mcp/bounded.h"
 #include "mcp/handlers.h"
 #include "mcp/read_limited.h"
@@ -87,7 +87,7 @@ Result<ToolResult> read_file(Sandboxes& sandboxes, const Json& arguments, const 
   const Lines lines = cut_lines(bytes, arguments.value("start_line", std::uint64_t{1}),
                                 arguments.value("max_lines", std::uint64_t{2000}), std::size_t{256} << 10);
   return ToolResult{.structured = Json{{"path", path},
-                                       {"content", cli::to_utf8(lines.text)},
+                                       {"content", to_utf8(lines.text)},
                                        {"start_line", lines.first},
                                        {"end_line", lines.last},
                                        {"total_lines", count_lines(bytes)},
@@ -130,11 +130,11 @@ Result<ToolResult> list_files(Sandboxes& sandboxes, const Json& arguments, const
   Json entries = Json::array();
   for (std::size_t i = 0; i < std::min(found.size(), kMost); ++i) {
     const FileInfo& file = found[i];
-    Json entry = {{"name", cli::to_utf8(file.name)},
+    Json entry = {{"name", to_utf8(file.name)},
                   {"type", type_name(file.type)},
                   {"size", file.size},
                   {"modified_unix", file.mtime_ns / 1'000'000'000}};
-    if (!file.link_target.empty()) entry["link_target"] = cli::to_utf8(file.link_target);
+    if (!file.link_target.empty()) entry["link_target"] = to_utf8(file.link_target);
     entries.push_back(std::move(entry));
   }
   return ToolResult{.structured =

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "cli/text.h"
+#include "base/text.h"
 
 namespace cove::mcp {
 
@@ -26,7 +26,7 @@ Result<std::string> read_limited(Sandbox& sandbox, const std::string& path, std:
   };
   COVE_TRY(const Outcome outcome, sandbox.run(command, io, call));
   if (outcome.ending == Ending::exited && outcome.exit_code == 0) return bytes;
-  return fail(Errc::invalid, "read " + path + ": " + cli::to_utf8(complaints.empty() ? outcome.detail : complaints));
+  return fail(Errc::invalid, "read " + path + ": " + to_utf8(complaints.empty() ? outcome.detail : complaints));
 }
 
 }  // namespace cove::mcp

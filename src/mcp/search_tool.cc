@@ -2,7 +2,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "cli/text.h"
+#include "base/text.h"
 #include "mcp/handlers.h"
 
 namespace cove::mcp {
@@ -32,9 +32,9 @@ Json match_of(std::string_view line) {
     const auto [end, error] = std::from_chars(begin, line.data() + line.size(), number);
     if (error != std::errc() || end == line.data() + line.size() || *end != ':') continue;
     const std::string_view text = line.substr(static_cast<std::size_t>(end - line.data()) + 1);
-    return {{"path", cli::to_utf8(line.substr(0, at))}, {"line", number}, {"text", cli::to_utf8(text.substr(0, 1000))}};
+    return {{"path", to_utf8(line.substr(0, at))}, {"line", number}, {"text", to_utf8(text.substr(0, 1000))}};
   }
-  return {{"path", cli::to_utf8(line)}};
+  return {{"path", to_utf8(line)}};
 }
 
 // Lines as they come; when there are enough of them the search is ended.
@@ -93,7 +93,7 @@ Result<ToolResult> search_files(Sandboxes& sandboxes, const Json& arguments, con
   COVE_TRY(const Outcome outcome, sandbox->run(command, io, {.stop = call.stop}));
   const bool ended = outcome.ending == Ending::exited;
   if (matches.json.empty() && (!ended || !complaints.empty()))
-    return fail(Errc::invalid, "the search failed: " + cli::to_utf8(complaints.empty() ? outcome.detail : complaints));
+    return fail(Errc::invalid, "the search failed: " + to_utf8(complaints.empty() ? outcome.detail : complaints));
   return ToolResult{.structured = Json{{"matches", std::move(matches.json)}, {"truncated", matches.full() || !ended}}};
 }
 

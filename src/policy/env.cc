@@ -102,9 +102,12 @@ bool is_variable_name(std::string_view name) {
 
 Result<void> fill_env(SandboxSpec& spec, const EnvRequest& request, const HostEnv& host) {
   const Traits& backend = traits_of(spec.backend);
-  Variables env = backend.is_this_machine        ? local_base(host)
-                  : backend.image_sets_variables ? engine_base(host)
-                                                 : isolated_base(host);
+  Variables env;  // a snapshot brings its own
+  if (spec.from.empty()) {
+    env = backend.is_this_machine        ? local_base(host)
+          : backend.image_sets_variables ? engine_base(host)
+                                         : isolated_base(host);
+  }
   for (const std::string& entry : request.image) {
     const std::size_t equals = entry.find('=');
     if (equals != std::string::npos && is_variable_name(entry.substr(0, equals)))

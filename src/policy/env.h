@@ -5,14 +5,15 @@
 //   isolating backends   a small base (PATH, HOME, USER, LANG, TERM, TZ, SHELL), nothing of the host
 //   engines              TERM; the image's own, and what it lacks of the base, are added inside
 //   local                the host's environment without provider secrets and without our own COVE_* variables
-//   then, on both        what is forwarded, then what is set: the later wins
+//   from a snapshot      those of the snapshot
+//   then, on all         what is forwarded, then what is set: the later wins
 
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "backend/spec.h"
 #include "base/error.h"
+#include "spec/spec.h"
 
 namespace cove::policy {
 

@@ -7,13 +7,16 @@
 //     template <class Ar, class Self> static void fields(Ar& ar, Self& s) { ar(s.rows, s.columns); }
 //   };
 //
-// Integers are little-endian, bool is one byte 0 or 1, an enum is one byte and names its last value by `last(E)`,
-// strings and vectors carry a u32 count. A payload must be used up exactly: trailing bytes are an error.
+// Integers are little-endian, a double is its bits, bool is one byte 0 or 1, an enum is one byte and names its last
+// value by `last(E)`, strings and vectors carry a u32 count, a pair is its two members. A payload must be used up
+// exactly: trailing bytes are an error.
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -43,9 +46,16 @@ class Encoder {
       for (std::size_t i = 0; i < sizeof(T); ++i) {
         out_ += static_cast<char>(static_cast<std::make_unsigned_t<T>>(value) >> (8 * i));
       }
+    } else if constexpr (std::is_same_v<T, double>) {
+      put(std::bit_cast<std::uint64_t>(value));
     } else {
       T::fields(*this, value);
     }
+  }
+  template <class A, class B>
+  void put(const std::pair<A, B>& both) {
+    put(both.first);
+    put(both.second);
   }
   template <class T>
   void put(const std::vector<T>& values) {
@@ -85,9 +95,18 @@ class Decoder {
       value = static_cast<T>(get_integer<std::uint8_t>(static_cast<std::uint8_t>(last(T{}))));
     } else if constexpr (std::is_integral_v<T>) {
       value = static_cast<T>(get_integer<std::make_unsigned_t<T>>(static_cast<std::make_unsigned_t<T>>(-1)));
+    } else if constexpr (std::is_same_v<T, double>) {
+      std::uint64_t bits = 0;
+      get(bits);
+      value = std::bit_cast<double>(bits);
     } else {
       T::fields(*this, value);
     }
+  }
+  template <class A, class B>
+  void get(std::pair<A, B>& both) {
+    get(both.first);
+    get(both.second);
   }
   template <class T>
   void get(std::vector<T>& values) {

@@ -5,13 +5,17 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "backend/traits.h"
 #include "base/json_text.h"
 #include "record/outcome_json.h"
+#include "record/spec_json.h"
 
 namespace cove::record {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr int kSpecVersion = 2;
 
 // Values come from users and guests and may be no UTF-8: then they are kept readable, not byte-exact.
 
@@ -28,14 +32,37 @@ T get(const Json& object, const char* key, T fallback) {
   }
 }
 
-std::vector<std::string> get_strings(const Json& object, const char* key) {
-  std::vector<std::string> all;
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_array()) return all;
+// A field of spec.json as it is in a spec. What is missing or of another type leaves the field as it is.
+template <class T>
+void read_field(const Json& json, const char* key, T& field) {
+  field = get(json, key, field);
+}
+
+void read_field(const Json& json, const char* key, std::vector<std::string>& field) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_array()) return;
   for (const Json& item : *found) {
-    if (item.is_string()) all.push_back(item.get<std::string>());
+    if (item.is_string()) field.push_back(item.get<std::string>());
   }
-  return all;
+}
+
+void read_field(const Json& json, const char* key, Pairs& field) {
+  const auto found = json.find(key);
+  if (found == json.end() || !found->is_object()) return;
+  for (const auto& [name, value] : found->items()) {
+    if (value.is_string()) field.emplace_back(name, value.get<std::string>());
+  }
+}
+
+// Records of version 1 had another name for it, and each backend's options among the others.
+void read_version_1(const Json& json, SandboxSpec& spec) {
+  read_field(json, "forwarded", spec.env_names_forwarded);
+  for (const Traits& backend : kBackends) {
+    for (const BackendOption& option : backend.options) {
+      if (auto value = get<std::string>(json, std::string(option.key).c_str(), ""); !value.empty())
+        spec.set_option(option.key, std::move(value));
+    }
+  }
 }
 
 // Names of everything, values only of what a persistent sandbox needs again and was not forwarded.
@@ -84,79 +111,41 @@ proto::Outcome outcome_from_json(const Json& line) {
 
 }  // namespace
 
+nlohmann::json spec_fields_json(const SandboxSpec& spec) {
+  Json json = Json::object();
+  SandboxSpec::each_field(spec, [&](const char* name, const auto& field, unsigned uses) {
+    if ((uses & kStored) == 0) return;
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, Pairs>) {
+      json[name] = Json::object();
+      for (const auto& [key, value] : field) json[name][key] = value;
+    } else {
+      json[name] = field;
+    }
+  });
+  return json;
+}
+
 std::string spec_to_json(const StoredSpec& stored) {
-  const SandboxSpec& spec = stored.spec;
-  return json_text(Json{{"version", 1},
-                        {"created", stored.created_unix},
-                        {"writing", stored.writing},
-                        {"name", spec.name},
-                        {"backend", spec.backend},
-                        {"image", spec.image},
-                        {"image_layers", spec.image_layers},
-                        {"user", spec.user},
-                        {"layers", spec.layers},
-                        {"checkpoint", spec.checkpoint},
-                        {"engine", spec.engine},
-                        {"runtime", spec.runtime},
-                        {"accel", spec.accel},
-                        {"kernel", spec.kernel},
-                        {"net", spec.net},
-                        {"cwd", spec.cwd},
-                        {"env", env_to_json(spec)},
-                        {"forwarded", spec.env_names_forwarded},
-                        {"volumes", spec.volumes},
-                        {"copies_began_ns", spec.copies_began_ns},
-                        {"cpus", spec.cpus},
-                        {"memory_bytes", spec.memory_bytes},
-                        {"disk_bytes", spec.disk_bytes},
-                        {"pids", spec.pids},
-                        {"timeout_ms", spec.timeout_ms},
-                        {"idle_timeout_ms", spec.idle_timeout_ms},
-                        {"max_duration_ms", spec.max_duration_ms},
-                        {"log_cap_bytes", spec.log_cap_bytes},
-                        {"persistent", spec.persistent},
-                        {"sys", spec.sys},
-                        {"login", spec.login},
-                        {"owned", spec.owned}}) +
-         "\n";
+  Json json = spec_fields_json(stored.spec);
+  json["version"] = kSpecVersion;
+  json["created"] = stored.created_unix;
+  json["writing"] = stored.writing;
+  json["env"] = env_to_json(stored.spec);
+  return json_text(json) + "\n";
 }
 
 Result<StoredSpec> spec_from_json(std::string_view text) {
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) return fail(Errc::invalid, "spec.json is damaged: remove the sandbox with 'cove rm --force'");
   StoredSpec stored;
-  SandboxSpec& spec = stored.spec;
+  stored.spec.backend.clear();
   stored.created_unix = get<std::int64_t>(json, "created", 0);
   stored.writing = get<unsigned>(json, "writing", 0);
-  spec.name = get<std::string>(json, "name", "");
-  spec.backend = get<std::string>(json, "backend", "");
-  spec.image = get<std::string>(json, "image", "");
-  spec.image_layers = get_strings(json, "image_layers");
-  spec.user = get<std::string>(json, "user", "");
-  spec.layers = get_strings(json, "layers");
-  spec.copies_began_ns = get<std::int64_t>(json, "copies_began_ns", 0);
-  spec.checkpoint = get(json, "checkpoint", false);
-  spec.engine = get<std::string>(json, "engine", "");
-  spec.runtime = get<std::string>(json, "runtime", "");
-  spec.accel = get<std::string>(json, "accel", "");
-  spec.kernel = get<std::string>(json, "kernel", "");
-  spec.net = get<std::string>(json, "net", "");
-  spec.cwd = get<std::string>(json, "cwd", "");
-  env_from_json(json.value("env", Json::array()), spec);
-  spec.env_names_forwarded = get_strings(json, "forwarded");
-  spec.volumes = get_strings(json, "volumes");
-  spec.cpus = get(json, "cpus", 0.0);
-  spec.memory_bytes = get<std::uint64_t>(json, "memory_bytes", 0);
-  spec.disk_bytes = get<std::uint64_t>(json, "disk_bytes", 0);
-  spec.pids = get<std::uint32_t>(json, "pids", 0);
-  spec.timeout_ms = get<std::uint64_t>(json, "timeout_ms", 0);
-  spec.idle_timeout_ms = get<std::uint64_t>(json, "idle_timeout_ms", 0);
-  spec.max_duration_ms = get<std::uint64_t>(json, "max_duration_ms", 0);
-  spec.log_cap_bytes = get<std::uint64_t>(json, "log_cap_bytes", spec.log_cap_bytes);
-  spec.persistent = get(json, "persistent", false);
-  spec.sys = get(json, "sys", false);
-  spec.login = get(json, "login", true);
-  spec.owned = get(json, "owned", false);
+  SandboxSpec::each_field(stored.spec, [&](const char* name, auto& field, unsigned uses) {
+    if ((uses & kStored) != 0) read_field(json, name, field);
+  });
+  if (get(json, "version", 1) == 1) read_version_1(json, stored.spec);
+  env_from_json(json.value("env", Json::array()), stored.spec);
   return stored;
 }
 

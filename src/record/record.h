@@ -13,6 +13,7 @@
 //   proof.json   what --prove has found
 //   disk         persistent native sandboxes with --disk: the file system that holds their changes
 //   sessions/    persistent sandboxes: what each session needs to live on
+//   container    the backend keeps something outside this directory, which Backend::forget() removes
 //
 // A record whose lock is free is dead. Dead records of owned sandboxes are cleared by the next one who looks.
 
@@ -21,13 +22,15 @@
 #include <string_view>
 #include <vector>
 
-#include "backend/spec.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "proto/client.h"
+#include "spec/spec.h"
 
 namespace cove::record {
+
+inline constexpr const char* kKeptOutside = "container";
 
 // COVE_HOME, else $XDG_STATE_HOME/cove, else ~/.local/state/cove. Made (0700) if missing; refused if others may write.
 Result<std::string> home();

@@ -3,6 +3,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
+
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +14,9 @@
 #include <filesystem>
 #include <fstream>
 
-#include "record/launch.h"
+#include "record/json.h"
+#include "record/spec_json.h"
+#include "spec/filled_spec.h"
 
 namespace cove::record {
 namespace {
@@ -250,22 +254,22 @@ TEST_F(RecordTest, RemoveManagesDepthsAndModesThatASandboxLeft) {
   EXPECT_TRUE(fs::is_empty(home_ / "sandboxes"));
 }
 
-TEST(Launch, ARequestSurvivesTheWire) {
-  LaunchRequest request;
-  request.restart = true;
-  request.spec.name = "a";
-  request.spec.env = {{"A", "x=y"}, {"B", ""}};
-  request.spec.cpus = 1.5;
-  request.spec.volumes = {"/a:/b"};
-  request.spec.owned = true;
-  const auto again = decode_launch(encode(request));
+TEST(SpecJson, EveryFieldThatIsStoredSurvivesTheDisk) {
+  const SandboxSpec spec = testing_helpers::filled_spec();
+  const auto again = spec_from_json(spec_to_json({.spec = spec, .created_unix = 7, .writing = 3}));
   ASSERT_TRUE(again) << again.error().message;
-  EXPECT_TRUE(again->restart);
-  EXPECT_EQ(again->spec.env, request.spec.env);
-  EXPECT_EQ(again->spec.cpus, 1.5);
-  EXPECT_EQ(again->spec.volumes, request.spec.volumes);
-  EXPECT_TRUE(again->spec.owned);
-  EXPECT_FALSE(decode_launch("junk"));
+  EXPECT_EQ(again->created_unix, 7);
+  EXPECT_EQ(spec_fields_json(again->spec), spec_fields_json(spec));
+  EXPECT_EQ(again->spec.from, "");
+}
+
+TEST(SpecJson, ARecordOfVersion1IsRead) {
+  const auto spec = spec_from_json(R"({"version": 1, "name": "a", "backend": "microvm", "kernel": "/k", "accel": "",
+    "forwarded": ["KEY"], "env": [["KEY"], ["A", "b"]]})");
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->spec.option("kernel"), "/k");
+  EXPECT_EQ(spec->spec.options.size(), 1U);
+  EXPECT_EQ(spec->spec.env_names_forwarded, std::vector<std::string>{"KEY"});
 }
 
 }  // namespace

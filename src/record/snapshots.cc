@@ -256,19 +256,10 @@ Result<std::string> make_memory_directory() {
 }
 
 Result<void> check_place(const SandboxSpec& wanted, const Snapshot& snapshot) {
-  const SandboxSpec& was = snapshot.place;
-  const auto refuse = [&](const char* option) {
-    return fail(Errc::invalid, "snapshot " + snapshot.tag + " goes on in the place that it was taken of: leave " +
-                                   option + " out, or give the same");
-  };
-  if (!wanted.net.empty() && wanted.net != was.net) return refuse("--net");
-  if (!wanted.volumes.empty() && wanted.volumes != was.volumes) return refuse("--volume");
-  if (wanted.cpus != 0 && wanted.cpus != was.cpus) return refuse("--cpus");
-  if (wanted.memory_bytes != 0 && wanted.memory_bytes != was.memory_bytes) return refuse("--memory");
-  if (wanted.disk_bytes != 0 && wanted.disk_bytes != was.disk_bytes) return refuse("--disk");
-  if (wanted.pids != 0 && wanted.pids != was.pids) return refuse("--pids");
-  if (!wanted.user.empty() && wanted.user != was.user) return refuse("--user");
-  return {};
+  const std::string_view other = first_difference(wanted, snapshot.place, kFixed);
+  if (other.empty()) return {};
+  return fail(Errc::invalid, "snapshot " + snapshot.tag + " resumes in the place that it was taken of: leave " +
+                                 option_of_field(other) + " out, or give the same");
 }
 
 Result<Snapshot> find_snapshot(const std::string& tag) {

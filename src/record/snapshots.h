@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/spec.h"
 #include "base/error.h"
+#include "spec/spec.h"
 
 namespace cove::record {
 

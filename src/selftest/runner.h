@@ -3,9 +3,9 @@
 #include <functional>
 #include <stop_token>
 
-#include "backend/spec.h"
 #include "base/error.h"
 #include "selftest/attempt.h"
+#include "spec/spec.h"
 
 namespace cove::selftest {
 

@@ -47,11 +47,7 @@ HostProcess& Stage::process() {
 
 SandboxSpec Stage::spec() const {
   SandboxSpec spec;
-  spec.backend = base_.backend;
-  spec.image = base_.image;
-  spec.engine = base_.engine;
-  spec.runtime = base_.runtime;
-  spec.sys = base_.sys;
+  copy_fields(spec, base_, kKind);
   spec.owned = true;
   spec.login = false;
   if (traits_of(spec.backend).is_this_machine) spec.cwd = bait_.work();

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
-#include "backend/spec.h"
 #include "backend/traits.h"
+#include "spec/spec.h"
 
 namespace cove::selftest {
 namespace {

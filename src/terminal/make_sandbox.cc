@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "backend/traits.h"
-#include "client/image.h"
+#include "client/complete.h"
 #include "record/record.h"
 #include "terminal/tasks.h"
 
@@ -77,11 +77,7 @@ Result<Made> find_or_create(const std::string& task, const Settings& settings, c
 }  // namespace
 
 Result<SandboxSpec> complete_spec(const Settings& settings) {
-  SandboxSpec spec = settings.spec;
-  COVE_TRY(auto image_env, settle_image(spec));
-  COVE_CHECK(policy::fill_env(
-      spec, {.image = std::move(image_env), .set = settings.env, .forward = settings.forward_env}, policy::host_env()));
-  return spec;
+  return complete(settings.spec, {.given = settings.given, .env = settings.env, .forward = settings.forward_env});
 }
 
 Result<Made> make_sandbox(const std::string& task, const Settings& settings, const Call& call) {

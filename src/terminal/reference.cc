@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/traits.h"
-#include "cli/text.h"
+#include "base/text.h"
 #include "terminal/settings.h"
 
 namespace cove::terminal {
@@ -136,7 +136,7 @@ Result<void> read_container(const Reader& reader, bool chosen) {
   }
   if (chosen && traits_of(spec.backend).images == Images::engine && spec.image.empty()) spec.image = kReferenceImage;
   if (const std::string* cpus = reader.find("TERMINAL_CONTAINER_CPU")) {
-    const auto count = cli::parse_decimal(*cpus);
+    const auto count = parse_decimal(*cpus);
     if (!count) return expected("TERMINAL_CONTAINER_CPU", *cpus, "number above zero");
     spec.cpus = *count;
   }
@@ -144,7 +144,7 @@ Result<void> read_container(const Reader& reader, bool chosen) {
   COVE_CHECK(reader.megabytes("TERMINAL_CONTAINER_DISK", spec.disk_bytes));
   COVE_TRY(spec.persistent, reader.is("TERMINAL_CONTAINER_PERSISTENT", spec.persistent || chosen));
   if (traits_of(spec.backend).images != Images::engine) return {};
-  if (const std::string* program = reader.find("HERMES_DOCKER_BINARY")) spec.engine = *program;
+  if (const std::string* program = reader.find("HERMES_DOCKER_BINARY")) spec.set_option("engine", *program);
   COVE_TRY(const bool network, reader.is("TERMINAL_DOCKER_NETWORK", chosen || spec.net != "none"));
   if (chosen || reader.find("TERMINAL_DOCKER_NETWORK") != nullptr) spec.net = network ? "full,private" : "none";
   COVE_CHECK(read_volumes(reader));

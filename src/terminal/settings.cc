@@ -8,8 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "backend/traits.h"
-#include "cli/settings.h"
-#include "cli/text.h"
+#include "base/text.h"
+#include "client/complete.h"
+#include "spec/settings.h"
 #include "terminal/config_table.h"
 
 namespace cove::terminal {
@@ -65,7 +66,7 @@ Result<std::vector<std::string>> as_variables(Json value) {
 
 Result<void> set_duration(std::chrono::milliseconds& time, const Json& value) {
   COVE_TRY(const std::string text, as_text(value));
-  COVE_TRY(time, cli::parse_duration(text));
+  COVE_TRY(time, parse_duration(text));
   return {};
 }
 
@@ -73,7 +74,7 @@ Result<void> set_duration(std::chrono::milliseconds& time, const Json& value) {
 Result<void> set_size(std::uint64_t& bytes, const Json& value) {
   COVE_TRY(std::string text, as_text(value));
   if (value.is_number()) text += "m";
-  COVE_TRY(bytes, cli::parse_size(text));
+  COVE_TRY(bytes, parse_size(text));
   return {};
 }
 
@@ -126,7 +127,7 @@ const Key kKeys[] = {
     {"max_output_chars",
      [](Settings& s, const Json& v) -> Result<void> {
        COVE_TRY(const std::string text, as_text(v));
-       COVE_TRY(const auto count, cli::parse_count(text));
+       COVE_TRY(const auto count, parse_count(text));
        if (count < 1000) return fail(Errc::invalid, "must be at least 1000");
        s.output_chars = count;
        return {};
@@ -149,7 +150,7 @@ const Key kKeys[] = {
 };
 
 std::string known() {
-  std::string all = cli::known_keys();
+  std::string all = spec::known_keys();
   for (const Key& key : kKeys) all += ", " + std::string(key.name);
   return all;
 }
@@ -183,7 +184,7 @@ FileStamp stamp_of(const std::string& path) {
 Result<Settings> parse_file(const std::string& path) {
   Settings settings;
   if (path.empty()) return settings;
-  COVE_CHECK(cli::read_configuration_file(path, settings.spec));
+  COVE_CHECK(spec::read_configuration_file(path, settings.spec));
   if (settings.spec.timeout_ms != 0) settings.timeout = std::chrono::milliseconds(settings.spec.timeout_ms);
   if (settings.spec.idle_timeout_ms != 0) settings.lifetime = std::chrono::milliseconds(settings.spec.idle_timeout_ms);
   COVE_TRY(const auto entries, read_terminal_table(path));
@@ -198,7 +199,7 @@ Result<Settings> read_file() {
   static std::mutex mutex;
   static FileStamp known_stamp;
   static Settings known_settings;
-  const std::string path = cli::configuration_path();
+  const std::string path = spec::configuration_path();
   const FileStamp stamp = stamp_of(path);
   const std::lock_guard guard(mutex);
   if (known_stamp == stamp && !stamp.path.empty()) return known_settings;
@@ -222,9 +223,9 @@ Result<void> apply_variable(Settings& settings, const policy::HostEnv& host, con
 }
 
 Result<void> apply_variables(Settings& settings, const policy::HostEnv& host) {
-  for (const cli::Setting& setting : cli::settings())
-    COVE_CHECK(apply_variable(settings, host, cli::environment_name(setting), setting.key));
-  for (const cli::Setting& setting : cli::settings())
+  for (const spec::Setting& setting : spec::settings())
+    COVE_CHECK(apply_variable(settings, host, spec::environment_name(setting), setting.key));
+  for (const spec::Setting& setting : spec::settings())
     COVE_CHECK(apply_variable(settings, host, "COVE_TERMINAL_" + upper(setting.key), setting.key));
   for (const Key& key : kKeys) {
     COVE_CHECK(apply_variable(settings, host, "COVE_TERMINAL_" + upper(key.name), key.name));
@@ -241,11 +242,6 @@ policy::HostEnv ours(const policy::HostEnv& everything) {
       few.push_back(variable);
   }
   return few;
-}
-
-std::string current_directory() {
-  char path[4096];
-  return getcwd(path, sizeof(path)) != nullptr ? path : "/";
 }
 
 }  // namespace
@@ -275,10 +271,11 @@ Result<void> apply_setting(Settings& settings, const std::string& given, const J
     auto set = known_key.set(settings, value);
     return set ? set : fail(std::move(set).error().because(given));
   }
-  for (const cli::Setting& setting : cli::settings()) {
+  for (const spec::Setting& setting : spec::settings()) {
     if (setting.key != key) continue;
     COVE_TRY(const std::string text, as_text(value));
     auto set = setting.set(settings.spec, text);
+    if (set) settings.given.push_back(key);
     return set ? set : fail(std::move(set).error().because(given));
   }
   return fail(Errc::invalid, "unknown key '" + given + "' (known keys: " + known() + ")");
@@ -289,17 +286,17 @@ Result<Settings> read_settings(const policy::HostEnv& everything, const Json& ov
   const policy::HostEnv host = ours(everything);
   COVE_CHECK(apply_reference(settings, host));
   COVE_CHECK(apply_variables(settings, host));
+  settings.given.clear();  // the above are defaults: an option that the backend does not have is dropped
   if (overrides.is_object()) {
     for (const auto& [key, value] : overrides.items()) COVE_CHECK(apply_setting(settings, key, value));
   } else if (!overrides.is_null()) {
     return fail(Errc::invalid, "overrides: must be an object");
   }
   if (settings.spec.backend.empty()) settings.spec.backend = kAuto.name;
-  if (settings.spec.cwd.empty() && traits_of(settings.spec.backend).images != Images::engine)
-    settings.spec.cwd = traits_of(settings.spec.backend).is_this_machine ? current_directory() : "/workspace";
+  if (settings.spec.cwd.empty()) settings.spec.cwd = usual_directory(settings.spec);
   if (traits_of(settings.spec.backend).is_this_machine && !settings.spec.cwd.starts_with('/') &&
       !settings.spec.cwd.starts_with('~'))
-    settings.spec.cwd = current_directory() + "/" + settings.spec.cwd;
+    settings.spec.cwd = usual_directory(settings.spec) + "/" + settings.spec.cwd;
   settings.spec.timeout_ms = 0;  // each command brings its own
   settings.spec.idle_timeout_ms = static_cast<std::uint64_t>(settings.lifetime.count());
   return settings;

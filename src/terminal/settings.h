@@ -2,9 +2,9 @@
 
 // What a task's sandbox is, and how its commands are run. From, each on top of the one before:
 //
-//   config.toml          the keys of cli/settings.h, then the same and more in its table [terminal]
+//   config.toml          the keys of spec/settings.h, then the same and more in its table [terminal]
 //   TERMINAL_*           the variables of the Python tool that this one stands in for (reference.cc)
-//   COVE_*               those of cli/settings.h, and COVE_TERMINAL_KEY for each key of [terminal]
+//   COVE_*               those of spec/settings.h, and COVE_TERMINAL_KEY for each key of [terminal]
 //   the call's own       `overrides` of a task or a request
 //
 // Everything is read at each call; a file that has not changed is not parsed again. A value that cannot be understood
@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
-#include "backend/spec.h"
 #include "backend/traits.h"
 #include "base/error.h"
 #include "policy/env.h"
+#include "spec/spec.h"
 
 namespace cove::terminal {
 
@@ -26,6 +26,7 @@ struct Settings {
   // What is asked for; its timeout_ms and idle_timeout_ms are the two below, once read() is done.
   SandboxSpec spec;
   std::vector<std::string> env, forward_env;  // K=V; names and patterns
+  std::vector<std::string> given;             // keys of sandbox settings that were set by name
   std::chrono::milliseconds timeout{180'000}, max_foreground{600'000}, lifetime{300'000};
   std::vector<std::string> deny, ask;  // patterns of commands (guard.h); each source adds to them
   std::string ask_program;             // who decides about those of `ask` where the caller brings nobody

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/json_text.h"
-#include "cli/text.h"
+#include "base/text.h"
 #include "policy/exit_meaning.h"
 #include "policy/sudo.h"
 #include "terminal/answers.h"
@@ -45,7 +45,7 @@ Prepared prepare(const Request& request, const policy::Script& script) {
 }
 
 std::string suffix_of(const Outcome& outcome, std::chrono::milliseconds timeout) {
-  if (outcome.ending == Ending::timeout) return "[Command timed out after " + cli::seconds_text(timeout) + "]";
+  if (outcome.ending == Ending::timeout) return "[Command timed out after " + seconds_text(timeout) + "]";
   return outcome.ending == Ending::interrupted ? "[Command interrupted]" : "";
 }
 
@@ -184,9 +184,9 @@ Answer Terminal::run_background(const Request& request, Running& running, const 
   if (request.notify_on_complete || running.promoted) answer["notify_on_complete"] = true;
   if (!request.watch_patterns.empty()) answer["watch_patterns"] = request.watch_patterns;
   if (running.promoted)
-    answer["promoted_from_foreground"] = "a timeout of " + cli::seconds_text(running.timeout) +
+    answer["promoted_from_foreground"] = "a timeout of " + seconds_text(running.timeout) +
                                          " is more than a call waits (" +
-                                         cli::seconds_text(running.settings.max_foreground) +
+                                         seconds_text(running.settings.max_foreground) +
                                          "): it runs in the background, was started once, and tells when it has ended";
   return answer;
 }

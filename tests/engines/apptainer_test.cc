@@ -51,9 +51,10 @@ void expect_refused(const SandboxSpec& spec, Errc code, const std::string& remed
 
 SandboxSpec by_script(const std::string& name, const std::string& script) {
   SandboxSpec spec = make_spec();
-  spec.engine = home().make_directory(name) + "/apptainer";
-  std::ofstream(spec.engine) << "#!/bin/sh\n" + script + "\n";
-  fs::permissions(spec.engine, fs::perms(0755));
+  const std::string program = home().make_directory(name) + "/apptainer";
+  std::ofstream(program) << "#!/bin/sh\n" + script + "\n";
+  fs::permissions(program, fs::perms(0755));
+  spec.set_option("engine", program);
   return spec;
 }
 

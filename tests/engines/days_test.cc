@@ -26,7 +26,7 @@ SandboxSpec of_image(const std::string& image, const std::string& pull = "missin
 
 SandboxSpec by_engine(const std::string& engine) {
   SandboxSpec spec = make_spec();
-  spec.engine = engine;
+  spec.set_option("engine", engine);
   return spec;
 }
 
@@ -75,7 +75,7 @@ TEST(BadDay, DockerIsPodman) {
 
 TEST(BadDay, ARuntimeThatTheEngineDoesNotHave) {
   SandboxSpec spec = make_spec();
-  spec.runtime = "no-such-runtime";
+  spec.set_option("runtime", "no-such-runtime");
   expect_refused(spec, Errc::unsupported, "--runtime");
 }
 

@@ -38,7 +38,7 @@ TEST(Many, FiftyAtOnceRunCommandsWithoutACallOfTheEngine) {
   std::vector<std::optional<Sandbox>> sandboxes(kSandboxes);
   for (int i = 0; i < kSandboxes; ++i) {
     specs[i].name += "-" + std::to_string(i);
-    specs[i].engine = folder + "/docker";
+    specs[i].set_option("engine", folder + "/docker");
     specs[i].image = "cove-test:busybox";
   }
   in_threads([&](int i) {

@@ -92,7 +92,7 @@ TEST_F(Elsewhere, ADaemonOverSshIsReachedTheSameWay) {
 TEST(Runsc, TheKernelInsideIsGvisors) {
   if (backend_name() != "docker") GTEST_SKIP() << "needs docker";
   SandboxSpec spec = make_spec();
-  spec.runtime = "runsc";
+  spec.set_option("runtime", "runsc");
   auto sandbox = Sandbox::create(spec, soon());
   if (!sandbox && sandbox.error().message.find("--runtime runsc") != std::string::npos)
     GTEST_SKIP() << sandbox.error().message;

@@ -132,7 +132,7 @@ SandboxSpec make_spec() {
   if (spec.backend == "microvm") spec.image = env_or("COVE_TEST_ROOT", "");
   if (traits_of(spec.backend).images == Images::engine || traits_of(spec.backend).images == Images::program)
     spec.image = env_or("COVE_IMAGE", "");
-  if (spec.backend == "apptainer") spec.engine = env_or("COVE_ENGINE", "");
+  if (spec.backend == "apptainer") spec.set_option("engine", env_or("COVE_ENGINE", ""));
   if (spec.backend != "local") {
     set_env(spec, "HOME", "/root");
     spec.cwd = "/workspace";

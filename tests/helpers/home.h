@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "backend/spec.h"
+#include "spec/spec.h"
 
 namespace cove::testing_helpers {
 

@@ -375,7 +375,7 @@ TEST(Microvm, WhatItCannotHonourIsRefusedWithAWayOut) {
   EXPECT_NE(full.error().message.find("--memory"), std::string::npos) << full.error().message;
   std::filesystem::remove_all(large);
   spec = small();
-  spec.kernel = "/etc/hostname";
+  spec.set_option("kernel", "/etc/hostname");
   const auto kernel = Sandbox::create(spec);
   ASSERT_FALSE(kernel);
   EXPECT_NE(kernel.error().message.find("/etc/hostname"), std::string::npos) << kernel.error().message;

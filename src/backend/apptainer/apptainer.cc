@@ -14,6 +14,7 @@
 #include "backend/guest_path.h"
 #include "backend/native/volumes.h"
 #include "os/cgroup_layout.h"
+#include "record/record.h"
 
 namespace cove::apptainer {
 namespace {
@@ -80,7 +81,6 @@ Result<void> check(const SandboxSpec& spec) {
   if (spec.directory.empty()) return fail(Errc::internal, "a sandbox was given no directory");
   if (geteuid() == 0) return fail(Errc::denied, kRoot);
   if (!spec.user.empty()) return refuse("--user", "inside, one is who one is outside");
-  if (!spec.runtime.empty()) return refuse("--runtime", "it runs instances by itself");
   if (!spec.net.empty() && spec.net != "none" && spec.net != "host")
     return refuse("--net " + spec.net, "there are none and host");
   return check_limits(spec);
@@ -116,12 +116,12 @@ Result<void> note(const std::string& path, const std::string& text) {
   return {};
 }
 
-std::string read_mark(const SandboxSpec& spec) { return os::read_text(spec.directory + "/" + kKeptOutside); }
+std::string read_mark(const SandboxSpec& spec) { return os::read_text(spec.directory + "/" + record::kKeptOutside); }
 
 Result<Instance> plan(const SandboxSpec& spec) {
   COVE_CHECK(check(spec));
   COVE_TRY(const ImageSource source, read_image(spec.image));
-  COVE_TRY(const engine::Program program, find_program(spec.engine));
+  COVE_TRY(const engine::Program program, find_program(std::string(spec.option("engine"))));
   const std::string home = engine::home_of(spec.directory);
   COVE_TRY(const Scratch scratch, Scratch::choose(home));
   Instance instance{program, {}, read_mark(spec)};
@@ -178,14 +178,14 @@ Result<std::unique_ptr<Place>> ApptainerBackend::start(const SandboxSpec& spec, 
   }
   COVE_CHECK(make_directories(instance.directory));
   COVE_CHECK(note(instance.directory + "/program", instance.program.path()));
-  if (spec.persistent) COVE_CHECK(note(spec.directory + "/" + kKeptOutside, instance.directory));
+  if (spec.persistent) COVE_CHECK(note(spec.directory + "/" + record::kKeptOutside, instance.directory));
   return ApptainerPlace::start(std::move(instance), spec);
 }
 
 Result<void> ApptainerBackend::forget(const SandboxSpec& spec, Deadline) {
   const std::string directory = read_mark(spec);
   if (directory.empty()) return {};
-  COVE_TRY(const engine::Program program, find_program(spec.engine));
+  COVE_TRY(const engine::Program program, find_program(std::string(spec.option("engine"))));
   COVE_CHECK(stop_instance(program, engine::container_name(engine::home_of(spec.directory), spec.name)));
   return remove_directory(directory);
 }
@@ -200,7 +200,7 @@ Result<std::vector<Leftover>> ApptainerBackend::leftovers(const std::string& hom
     const std::string name = entry.path().filename().string();
     if (!name.starts_with(prefix)) continue;
     const std::string sandbox = name.substr(prefix.size());
-    const bool kept = access((home + "/sandboxes/" + sandbox + "/" + kKeptOutside).c_str(), F_OK) == 0;
+    const bool kept = access((home + "/sandboxes/" + sandbox + "/" + record::kKeptOutside).c_str(), F_OK) == 0;
     if (!kept && !alive(sandbox)) found.push_back({"instance", sandbox});
   }
   return found;

@@ -130,11 +130,12 @@ Result<void> check(const SandboxSpec& spec, const Program& program, const Facts&
   COVE_CHECK(volumes(spec, facts));
   if (spec.persistent && !facts.local)
     return refuse(program, "--persistent", "its files are to be kept here, and the engine is elsewhere");
-  if (!spec.runtime.empty() && !facts.podman &&
-      std::find(facts.runtimes.begin(), facts.runtimes.end(), spec.runtime) == facts.runtimes.end()) {
+  const std::string runtime(spec.option("runtime"));
+  if (!runtime.empty() && !facts.podman &&
+      std::find(facts.runtimes.begin(), facts.runtimes.end(), runtime) == facts.runtimes.end()) {
     std::string known;
     for (const std::string& name : facts.runtimes) known += (known.empty() ? "" : ", ") + name;
-    return refuse(program, "--runtime " + spec.runtime, "the engine has " + known + "; daemon.json adds others");
+    return refuse(program, "--runtime " + runtime, "the engine has " + known + "; daemon.json adds others");
   }
   return {};
 }
@@ -145,7 +146,8 @@ Result<RunWords> run_words(const SandboxSpec& spec, const Facts& facts, Way way)
   const std::string home = home_of(spec.directory);
   std::vector<std::string> words = hardened(spec, facts);
   if (!net.empty()) words.push_back("--network=" + net);
-  if (!spec.runtime.empty()) words.push_back("--runtime=" + spec.runtime);
+  if (const auto runtime = spec.option("runtime"); !runtime.empty())
+    words.push_back("--runtime=" + std::string(runtime));
   if (!spec.user.empty()) words.push_back("--user=" + spec.user);
   if (way != Way::remote) {
     COVE_TRY(const std::string guest, find_guest());

@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "backend/engine/facts.h"
-#include "backend/spec.h"
+#include "spec/spec.h"
 
 namespace cove::engine {
 

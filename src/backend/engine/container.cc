@@ -49,7 +49,9 @@ Result<Container> Container::plan(const SandboxSpec& spec, const Program& progra
   Container container(program, home_of(spec.directory), spec.name);
   container.spec_ = spec;
   container.facts_ = facts;
-  container.way_ = facts.reaches(spec.runtime) ? Way::direct : facts.local ? Way::relayed : Way::remote;
+  container.way_ = facts.reaches(std::string(spec.option("runtime"))) ? Way::direct
+                   : facts.local                                      ? Way::relayed
+                                                                      : Way::remote;
   COVE_TRY(container.words_, run_words(spec, facts, container.way_));
   return container;
 }

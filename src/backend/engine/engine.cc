@@ -7,11 +7,12 @@
 #include "backend/engine/names.h"
 #include "backend/engine/place.h"
 #include "backend/guest_path.h"
+#include "record/record.h"
 
 namespace cove::engine {
 
 Result<std::unique_ptr<Place>> EngineBackend::start(const SandboxSpec& spec, Deadline deadline) {
-  COVE_TRY(const Program program, Program::find(kind_, spec.engine));
+  COVE_TRY(const Program program, Program::find(kind_, std::string(spec.option("engine"))));
   COVE_TRY(const Facts facts, find_facts(program, home_of(spec.directory), call_deadline()));
   COVE_TRY(Container container, Container::plan(spec, program, facts));
   return EnginePlace::start(std::move(container), spec, deadline);
@@ -19,7 +20,7 @@ Result<std::unique_ptr<Place>> EngineBackend::start(const SandboxSpec& spec, Dea
 
 Result<void> EngineBackend::forget(const SandboxSpec& spec, Deadline) {
   if (!has_mark(spec) && spec.layers.empty()) return {};
-  COVE_TRY(const Program program, Program::find(kind_, spec.engine));
+  COVE_TRY(const Program program, Program::find(kind_, std::string(spec.option("engine"))));
   const std::string home = home_of(spec.directory);
   if (!spec.layers.empty()) {
     COVE_TRY(const auto old, find_old_layers(program, home, call_deadline()));
@@ -72,7 +73,7 @@ Result<std::vector<Leftover>> EngineBackend::leftovers(const std::string& home, 
       const std::string sandbox = name.substr(prefix.size());
       const bool copy = sandbox.ends_with(kCopySuffix);
       if (copy && alive(sandbox.substr(0, sandbox.size() - std::strlen(kCopySuffix)))) continue;
-      const bool kept = access((home + "/sandboxes/" + sandbox + "/" + kKeptOutside).c_str(), F_OK) == 0;
+      const bool kept = access((home + "/sandboxes/" + sandbox + "/" + record::kKeptOutside).c_str(), F_OK) == 0;
       if (!kept && !alive(sandbox)) found.push_back({"container", sandbox});
     }
     const auto old = find_old_layers(program, home, deadline);

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "os/cgroup_layout.h"
 #include "os/remove_tree.h"
+#include "record/record.h"
 
 namespace cove::engine {
 namespace {
@@ -31,8 +32,8 @@ Result<void> make_directory(const std::string& path) {
 
 // Says that the engine holds something of this sandbox while nobody runs it, and which engine.
 Result<void> leave_mark(const SandboxSpec& spec, const Program& program) {
-  const UniqueFd file(
-      open((spec.directory + "/" + kKeptOutside).c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const UniqueFd file(open((spec.directory + "/" + record::kKeptOutside).c_str(),
+                           O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   const std::string text = program.path() + "\n";
   if (!file || write(file.get(), text.data(), text.size()) < 0) return fail_errno("note the sandbox's container");
   return {};
@@ -55,7 +56,7 @@ Result<void> empty_directories(const SandboxSpec& spec) {
   if (!parent) return fail_errno("open " + spec.directory);
   for (const std::string& path : {workspace_directory(spec), home_directory(spec)})
     COVE_CHECK(os::remove_mapped_tree_at(parent.get(), path.substr(path.rfind('/') + 1)));
-  unlinkat(parent.get(), kKeptOutside, 0);
+  unlinkat(parent.get(), record::kKeptOutside, 0);
   return {};
 }
 
@@ -63,7 +64,9 @@ bool has_limits(const SandboxSpec& spec) { return spec.memory_bytes > 0 || spec.
 
 }  // namespace
 
-bool has_mark(const SandboxSpec& spec) { return access((spec.directory + "/" + kKeptOutside).c_str(), F_OK) == 0; }
+bool has_mark(const SandboxSpec& spec) {
+  return access((spec.directory + "/" + record::kKeptOutside).c_str(), F_OK) == 0;
+}
 
 Result<std::unique_ptr<Place>> EnginePlace::start(Container container, const SandboxSpec& spec, Deadline deadline) {
   std::unique_ptr<EnginePlace> place(new EnginePlace(std::move(container), spec));

@@ -6,6 +6,7 @@
 #include "backend/guest_path.h"
 #include "backend/microsandbox/place.h"
 #include "backend/microvm/accel.h"
+#include "record/record.h"
 
 namespace cove::microsandbox {
 namespace {
@@ -43,7 +44,7 @@ Probe MicrosandboxBackend::probe(Deadline) {
 }
 
 Result<void> MicrosandboxBackend::forget(const SandboxSpec& spec, Deadline) {
-  if (access((spec.directory + "/" + kKeptOutside).c_str(), F_OK) != 0) return {};
+  if (access((spec.directory + "/" + record::kKeptOutside).c_str(), F_OK) != 0) return {};
   COVE_TRY(const Msb msb, Msb::find());
   return msb.remove(engine::container_name(engine::home_of(spec.directory), spec.name));
 }
@@ -58,7 +59,7 @@ Result<std::vector<Leftover>> MicrosandboxBackend::leftovers(const std::string& 
   for (const std::string& name : engine::lines_of(listed.value_or(""))) {
     if (!name.starts_with(prefix)) continue;
     const std::string sandbox = name.substr(prefix.size());
-    const bool kept = access((home + "/sandboxes/" + sandbox + "/" + kKeptOutside).c_str(), F_OK) == 0;
+    const bool kept = access((home + "/sandboxes/" + sandbox + "/" + record::kKeptOutside).c_str(), F_OK) == 0;
     if (!kept && !alive(sandbox)) found.push_back({"microVM", sandbox});
   }
   return found;

@@ -9,6 +9,7 @@
 
 #include "backend/engine/names.h"
 #include "backend/guest_path.h"
+#include "record/record.h"
 
 namespace cove::microsandbox {
 namespace {
@@ -35,7 +36,8 @@ Result<std::string> guest_directory(const SandboxSpec& spec) {
 
 // Says that msb holds something of this sandbox while nobody runs it.
 Result<void> leave_mark(const SandboxSpec& spec) {
-  const UniqueFd file(open((spec.directory + "/" + kKeptOutside).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
+  const UniqueFd file(
+      open((spec.directory + "/" + record::kKeptOutside).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600));
   return file ? Result<void>{} : fail_errno("note the sandbox's microVM");
 }
 
@@ -61,7 +63,7 @@ Result<std::unique_ptr<Place>> MicrosandboxPlace::start(Msb msb, const SandboxSp
 // that ran on after a keeper's death refuses this, and is as good.
 Result<void> MicrosandboxPlace::begin(const SandboxSpec& spec) {
   if (persistent_) {
-    const bool kept = access((spec.directory + "/" + kKeptOutside).c_str(), F_OK) == 0;
+    const bool kept = access((spec.directory + "/" + record::kKeptOutside).c_str(), F_OK) == 0;
     COVE_TRY(const bool there, msb_.has(name_));
     if (there && kept) {
       [[maybe_unused]] const auto started = msb_.ask({"start", "--quiet", name_}, Deadline::after(kCreateTime));

@@ -90,7 +90,8 @@ class MicrovmPlace final : public Place {
         volumes_(std::move(volumes)),
         limits_(std::move(limits)),
         keeps_(spec.persistent) {
-    if (!machine.accel.kvm && (spec.accel.empty() || spec.accel == "auto")) notes_.push_back(machine.accel.text());
+    if (!machine.accel.kvm && (spec.option("accel").empty() || spec.option("accel") == "auto"))
+      notes_.push_back(machine.accel.text());
   }
   ~MicrovmPlace() override { [[maybe_unused]] const auto ended = destroy(Deadline::after(2s)); }
 
@@ -260,7 +261,7 @@ struct MachineMaker {
 
   // From the template, unless that does not work.
   Result<Made> make(const std::string& saved, Deadline deadline) const {
-    if (!spec.fresh && !has_disk() && access(saved.c_str(), F_OK) == 0) {
+    if (spec.option("fresh").empty() && !has_disk() && access(saved.c_str(), F_OK) == 0) {
       auto made = restore(saved, earlier(deadline, Deadline::after(kRestore)));
       if (made) return made;
       log_event("microvm.not_restored", {{"error", made.error().message}});
@@ -282,12 +283,12 @@ Result<VmSpec> make_machine(const SandboxSpec& spec, Deadline deadline) {
     if (mkdir((machine.cache + below).c_str(), 0700) < 0 && errno != EEXIST) return fail_errno("make a cache");
   }
   prune(machine.cache + "/held", kHeldLists);
-  COVE_TRY(machine.accel, choose_accel(machine.cache, spec.accel));
+  COVE_TRY(machine.accel, choose_accel(machine.cache, std::string(spec.option("accel"))));
   if (wants_full(spec)) {
     COVE_TRY(machine.network, native::prepare_network({.allow_private = spec.net == "full,private"}));
   }
   if (!spec.memory.empty()) return machine;
-  COVE_TRY(const Kernel kernel, find_kernel(spec.kernel));
+  COVE_TRY(const Kernel kernel, find_kernel(std::string(spec.option("kernel"))));
   COVE_TRY(machine.boot, make_boot_files(machine.cache, kernel, deadline));
   return machine;
 }

@@ -10,11 +10,11 @@
 
 #include <string>
 
-#include "backend/spec.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/unique_fd.h"
 #include "os/users.h"
+#include "spec/spec.h"
 
 namespace cove::microvm {
 

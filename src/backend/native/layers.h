@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "backend/native/plan.h"
-#include "backend/spec.h"
 #include "base/error.h"
 #include "os/users.h"
+#include "spec/spec.h"
 
 namespace cove::native {
 

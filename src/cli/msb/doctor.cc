@@ -1,8 +1,8 @@
 #include "backend/table.h"
+#include "base/text.h"
 #include "cli/msb/options.h"
 #include "cli/print.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 #include "record/record.h"
 
 namespace cove::cli::msb {

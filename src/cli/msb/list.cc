@@ -2,10 +2,10 @@
 
 #include <ctime>
 
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/msb/msb.h"
 #include "cli/print.h"
-#include "cli/text.h"
 #include "record/record.h"
 
 namespace cove::cli::msb {

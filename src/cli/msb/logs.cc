@@ -1,8 +1,8 @@
+#include "base/text.h"
 #include "cli/live.h"
 #include "cli/msb/msb.h"
 #include "cli/print.h"
 #include "cli/subcommand.h"
-#include "cli/text.h"
 #include "record/record.h"
 
 namespace cove::cli::msb {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <span>
 
+#include "base/text.h"
 #include "cli/arguments.h"
 #include "cli/print.h"
-#include "cli/text.h"
 #include "record/record.h"
 
 namespace cove::cli::msb {

@@ -7,10 +7,9 @@
 #include <cstdlib>
 
 #include "backend/table.h"
+#include "base/text.h"
 #include "cli/print.h"
-#include "cli/text.h"
-#include "client/image.h"
-#include "policy/env.h"
+#include "client/complete.h"
 #include "record/record.h"
 
 namespace cove::cli::msb {
@@ -141,11 +140,9 @@ Result<SandboxSpec> make_spec(const SandboxOptions& options) {
   spec.idle_timeout_ms = static_cast<std::uint64_t>(options.idle_timeout.count());
   spec.cwd = options.workdir;
   spec.user = options.user;
-  COVE_TRY(auto image_env, settle_image(spec, options.common.quiet ? PullOutput::quiet : PullOutput::shown));
-  if (spec.cwd.empty()) spec.cwd = "/";
   COVE_TRY(auto env, with_values(options.env));
-  COVE_CHECK(policy::fill_env(spec, {.image = std::move(image_env), .set = std::move(env)}, policy::host_env()));
-  return spec;
+  const PullOutput output = options.common.quiet ? PullOutput::quiet : PullOutput::shown;
+  return complete(std::move(spec), {.env = std::move(env), .pull_output = output, .otherwise_in = "/"});
 }
 
 Result<Sandbox> create(const SandboxOptions& options, const SandboxSpec& spec) {

@@ -1,4 +1,4 @@
-#include "cli/text.h"
+#include "base/text.h"
 #include "image/cli/commands.h"
 #include "image/digest.h"
 #include "image/name.h"
@@ -26,8 +26,8 @@ void show_table(const std::vector<Image>& all) {
                               tinted(cli::Tint::bold, "LAYERS"), tinted(cli::Tint::bold, "SIZE"),
                               tinted(cli::Tint::bold, "CREATED")}};
   for (const Image& image : all) {
-    rows.push_back({short_name(image.name), id_of(image), std::to_string(image.layers.size()),
-                    cli::size_text(image.size), image.created.empty() ? "-" : image.created.substr(0, 10)});
+    rows.push_back({short_name(image.name), id_of(image), std::to_string(image.layers.size()), size_text(image.size),
+                    image.created.empty() ? "-" : image.created.substr(0, 10)});
   }
   cli::print_table(rows);
 }

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "cli/settings.h"
 #include "image/url.h"
+#include "spec/settings.h"
 
 namespace cove::image {
 namespace {
@@ -46,7 +46,7 @@ Result<PlainHosts> read_plain_hosts() {
     add_listed(named, hosts.listed);
     return hosts;
   }
-  const std::string path = cli::configuration_path();
+  const std::string path = spec::configuration_path();
   if (!path.empty() && access(path.c_str(), R_OK) == 0) COVE_CHECK(add_from_file(path, hosts.listed));
   return hosts;
 }

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "cli/text.h"
+#include "base/text.h"
 #include "image/cli/commands.h"
 #include "image/snapshot.h"
 
@@ -42,7 +42,7 @@ int run(Arguments&, PruneOptions& options) {
     print("{\"layers\":" + layers + ",\"bytes\":" + std::to_string(pruned->bytes) + ",\"leftovers\":" + leftovers +
           "}\n");
   } else {
-    print(layers + " layers removed, " + cli::size_text(pruned->bytes) +
+    print(layers + " layers removed, " + size_text(pruned->bytes) +
           (pruned->leftovers > 0 ? ", and " + leftovers + " leftovers of interrupted commands" : "") + "\n");
   }
   return 0;

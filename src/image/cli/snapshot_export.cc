@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "backend/traits.h"
-#include "cli/text.h"
+#include "base/text.h"
 #include "image/cli/commands.h"
 #include "image/cli/engine_snapshot.h"
 #include "image/cli/stop_on_signal.h"
@@ -114,7 +114,7 @@ Result<void> write_snapshot(const SnapshotExportOptions& options, const std::sto
   Line line(!options.quiet);
   const std::string count = std::to_string(planned.archive.layers.size());
   planned.archive.progress = [&](std::size_t layer, std::uint64_t bytes) {
-    line.show("layer " + std::to_string(layer + 1) + " of " + count + ": " + cli::size_text(bytes));
+    line.show("layer " + std::to_string(layer + 1) + " of " + count + ": " + size_text(bytes));
     return go_on(stop);
   };
   const std::string what = "write " + output.shown();

@@ -1,6 +1,6 @@
-#include "cli/text.h"
+#include "base/text.h"
 
-namespace cove::cli {
+namespace cove {
 namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
@@ -87,4 +87,4 @@ std::string json_quote(std::string_view text) {
   return out;
 }
 
-}  // namespace cove::cli
+}  // namespace cove

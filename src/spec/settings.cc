@@ -1,10 +1,12 @@
-#include "cli/settings.h"
+#include "spec/settings.h"
 
+#include <algorithm>
 #include <cstdlib>
 
-#include "cli/text.h"
+#include "backend/traits.h"
+#include "base/text.h"
 
-namespace cove::cli {
+namespace cove::spec {
 namespace {
 
 template <auto Member>
@@ -39,13 +41,21 @@ Result<void> set_pids(SandboxSpec& spec, const std::string& value) {
   return {};
 }
 
-constexpr Setting kSettings[] = {
+// Sorted out by settle_options() once the backend is known.
+Setting setting_of(const BackendOption& option) {
+  const auto set = [&option](SandboxSpec& spec, const std::string& value) -> Result<void> {
+    if (option.is_switch() && value != "true" && value != "false") return fail(Errc::invalid, "is true or false");
+    if (value.empty()) return fail(Errc::invalid, "must not be empty");
+    if (option.check != nullptr) COVE_CHECK(option.check(value));
+    spec.set_option(option.key, value);
+    return {};
+  };
+  return {option.key, option.metavar, option.help, set, option.is_switch(), true};
+}
+
+const Setting kCommon[] = {
     {"backend", "NAME", "What makes the sandbox; 'cove doctor' lists them", set_text<&SandboxSpec::backend>},
     {"image", "IMAGE", "Root file system: host, a directory, or a name as for docker", set_text<&SandboxSpec::image>},
-    {"engine", "PATH", "The engine's program, for docker and podman", set_text<&SandboxSpec::engine>},
-    {"runtime", "NAME", "What docker runs containers with, as runsc", set_text<&SandboxSpec::runtime>},
-    {"accel", "NAME", "What runs a microvm's code: auto, kvm or tcg", set_text<&SandboxSpec::accel>},
-    {"kernel", "FILE", "The kernel of a microvm (vmlinuz or vmlinux)", set_text<&SandboxSpec::kernel>},
     {"net", "NET", "Network: none, host, full or full,private", set_text<&SandboxSpec::net>},
     {"timeout", "TIME", "Limit for each command (30, 30s, 5m, 500ms)", set_duration<&SandboxSpec::timeout_ms>},
     {"idle_timeout", "TIME", "End after this time without a command", set_duration<&SandboxSpec::idle_timeout_ms>},
@@ -59,7 +69,36 @@ constexpr Setting kSettings[] = {
 
 }  // namespace
 
-std::span<const Setting> settings() { return kSettings; }
+const std::vector<Setting>& settings() {
+  static const std::vector<Setting> all = [] {
+    std::vector<Setting> found(std::begin(kCommon), std::end(kCommon));
+    for (const Traits& traits : kBackends) {
+      for (const BackendOption& option : traits.options) {
+        const auto same = [&](const Setting& setting) { return setting.key == option.key; };
+        if (std::none_of(found.begin(), found.end(), same)) found.push_back(setting_of(option));
+      }
+    }
+    return found;
+  }();
+  return all;
+}
+
+Result<void> settle_options(SandboxSpec& spec, const std::vector<std::string>& given) {
+  const Traits& backend = traits_of(spec.backend);
+  for (const auto& [key, value] : spec.options) {
+    if (has_option(backend, key) || std::find(given.begin(), given.end(), key) == given.end()) continue;
+    std::string having;
+    for (const Traits& other : kBackends) {
+      if (has_option(other, key)) having += (having.empty() ? "" : ", ") + std::string(other.name);
+    }
+    return fail(Errc::invalid, "--" + key + ": backend " + spec.backend +
+                                   " has no such option: leave it out, or name " + "a backend that has it (" + having +
+                                   ")");
+  }
+  std::erase_if(spec.options,
+                [&](const auto& option) { return !has_option(backend, option.first) || option.second == "false"; });
+  return {};
+}
 
 std::string option_name(const Setting& setting) {
   std::string name = "--" + std::string(setting.key);
@@ -97,4 +136,4 @@ std::string configuration_path() {
   return home != nullptr && *home == '/' ? std::string(home) + "/.config/cove/config.toml" : "";
 }
 
-}  // namespace cove::cli
+}  // namespace cove::spec

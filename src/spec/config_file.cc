@@ -5,14 +5,15 @@
 #include <fstream>
 #include <sstream>
 
-#include "cli/settings.h"
+#include "spec/settings.h"
 
-namespace cove::cli {
+namespace cove::spec {
 namespace {
 
 // A value as one would type it on the command line: 30, "5m", 1.5.
 std::optional<std::string> as_text(const toml::node& node) {
   if (const auto* text = node.as_string()) return text->get();
+  if (const auto* yes = node.as_boolean()) return yes->get() ? "true" : "false";
   if (const auto* number = node.as_integer()) return std::to_string(number->get());
   if (const auto* number = node.as_floating_point()) {
     std::ostringstream text;
@@ -31,7 +32,7 @@ Result<void> apply(const std::string& path, std::string_view key, const toml::no
   for (const Setting& setting : settings()) {
     if (setting.key != key) continue;
     const auto text = as_text(node);
-    if (!text) return fail(at(path, node.source(), std::string(key) + ": must be a string or a number"));
+    if (!text) return fail(at(path, node.source(), std::string(key) + ": must be a string, a number, true or false"));
     if (auto done = setting.set(spec, *text); !done) {
       return fail(at(path, node.source(), std::string(key) + ": " + done.error().message));
     }
@@ -57,4 +58,4 @@ Result<void> read_configuration_file(const std::string& path, SandboxSpec& spec)
   return {};
 }
 
-}  // namespace cove::cli
+}  // namespace cove::spec

@@ -1,4 +1,4 @@
-#include "cli/settings.h"
+#include "spec/settings.h"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace cove::cli {
+namespace cove::spec {
 namespace {
 
 class ConfigurationFile : public testing::Test {
@@ -49,14 +49,13 @@ TEST_F(ConfigurationFile, ThatIsNotThereSaysNothing) {
 TEST_F(ConfigurationFile, WithAnUnknownKeyNamesFileLineAndTheKnownOnes) {
   const std::string error = error_of("timeout = 30\n\ntimeot = 5\n");
   EXPECT_NE(error.find(path_ + ":3: unknown key 'timeot'"), std::string::npos) << error;
-  EXPECT_NE(error.find("known keys: backend, image, engine, runtime, accel, kernel, net, timeout,"), std::string::npos)
-      << error;
+  EXPECT_NE(error.find("known keys: backend, image, net, timeout,"), std::string::npos) << error;
 }
 
 TEST_F(ConfigurationFile, WithABadValueNamesFileLineAndKey) {
   EXPECT_NE(error_of("\ntimeout = \"5x\"\n").find(path_ + ":2: timeout: '5x'"), std::string::npos);
   EXPECT_NE(error_of("timeout = 0\n").find(path_ + ":1: timeout: "), std::string::npos);
-  EXPECT_NE(error_of("timeout = [1]\n").find("must be a string or a number"), std::string::npos);
+  EXPECT_NE(error_of("timeout = [1]\n").find("must be a string, a number, true or false"), std::string::npos);
 }
 
 TEST_F(ConfigurationFile, WithBrokenSyntaxNamesFileAndLine) {
@@ -89,5 +88,43 @@ TEST(Settings, HaveOneNameInThreeSpellings) {
   FAIL() << "idle_timeout is gone";
 }
 
+TEST(BackendOptions, AreSettingsLikeOthers) {
+  SandboxSpec spec;
+  for (const Setting& setting : settings()) {
+    if (setting.key == "kernel") {
+      ASSERT_TRUE(setting.set(spec, "/boot/k"));
+    }
+    if (setting.key == "accel") {
+      EXPECT_FALSE(setting.set(spec, "magic"));
+    }
+    if (setting.key == "fresh") {
+      EXPECT_TRUE(setting.is_switch);
+    }
+  }
+  EXPECT_EQ(spec.option("kernel"), "/boot/k");
+}
+
+TEST(BackendOptions, OfAnotherBackendAreRefusedIfAskedForAndDroppedIfConfigured) {
+  SandboxSpec spec;
+  spec.backend = "native";
+  spec.set_option("kernel", "/boot/k");
+  const auto refused = settle_options(spec, {"kernel"});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("--kernel: backend native has no such option"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("microvm"), std::string::npos);
+  ASSERT_TRUE(settle_options(spec, {}));
+  EXPECT_TRUE(spec.options.empty());
+}
+
+TEST(BackendOptions, OfTheBackendStayAndASwitchThatIsOffGoes) {
+  SandboxSpec spec;
+  spec.backend = "microvm";
+  spec.set_option("kernel", "/boot/k");
+  spec.set_option("fresh", "false");
+  ASSERT_TRUE(settle_options(spec, {"kernel", "fresh"}));
+  EXPECT_EQ(spec.option("kernel"), "/boot/k");
+  EXPECT_EQ(spec.option("fresh"), "");
+}
+
 }  // namespace
-}  // namespace cove::cli
+}  // namespace cove::spec

@@ -1,10 +1,10 @@
-#include "cli/text.h"
+#include "base/text.h"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 
-namespace cove::cli {
+namespace cove {
 namespace {
 
 using std::chrono::milliseconds;
@@ -97,4 +97,4 @@ TEST(Words, AreJoinedBySpacesAsSshDoes) {
 }
 
 }  // namespace
-}  // namespace cove::cli
+}  // namespace cove

@@ -1,4 +1,4 @@
-#include "cli/text.h"
+#include "base/text.h"
 
 #include <charconv>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <limits>
 
-namespace cove::cli {
+namespace cove {
 namespace {
 
 struct Number {
@@ -130,4 +130,4 @@ std::string join_words(std::span<const std::string> words) {
   return joined;
 }
 
-}  // namespace cove::cli
+}  // namespace cove

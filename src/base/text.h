@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 
-namespace cove::cli {
+namespace cove {
 
 // "30", "30s", "5m", "2h", "500ms"; more than nothing. Errors say what is understood.
 Result<std::chrono::milliseconds> parse_duration(std::string_view text);
@@ -37,4 +37,4 @@ std::string json_quote(std::string_view text);
 // COMMAND: its words joined by spaces, as ssh does.
 std::string join_words(std::span<const std::string> words);
 
-}  // namespace cove::cli
+}  // namespace cove

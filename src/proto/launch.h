@@ -11,10 +11,10 @@
 // is a SOCK_SEQPACKET socket; every packet names the backend that is probably asked for and brings a socket as
 // above, for which the nursery makes a keeper by fork. It ends with its client.
 
-#include "backend/spec.h"
 #include "proto/codec.h"
+#include "spec/spec.h"
 
-namespace cove::record {
+namespace cove::proto {
 
 inline constexpr int kLaunchFd = 3;
 inline constexpr const char* kNursery = "nursery";
@@ -23,9 +23,10 @@ struct LaunchRequest {
   bool restart = false;  // the sandbox exists (persistent, stopped): only spec.name and forwarded env are used
   SandboxSpec spec;
   bool forget = false;  // ... and is to be no more: only spec.name is used
+  template <class Ar, class Self>
+  static void fields(Ar& ar, Self& s) {
+    ar(s.restart, s.spec, s.forget);
+  }
 };
 
-std::string encode(const LaunchRequest& request);
-Result<LaunchRequest> decode_launch(std::string_view payload);
-
-}  // namespace cove::record
+}  // namespace cove::proto
