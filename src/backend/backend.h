@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/capability.h"
 #include "base/deadline.h"
 #include "base/error.h"
 #include "base/unique_fd.h"
@@ -22,8 +23,8 @@ namespace cove {
 struct Probe {
   bool usable = false;
   std::string version;
-  std::string why_not;                    // a sentence with the way out, when not usable
-  std::vector<std::string> capabilities;  // "session", "pty", "persistent", "net:host", "limit:memory", ...
+  std::string why_not;  // a sentence with the way out, when not usable
+  Abilities capabilities;
 };
 
 // The duplex byte stream to the guest: bytes, nothing else. Both ends may be the same socket.

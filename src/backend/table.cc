@@ -1,7 +1,5 @@
 #include "backend/table.h"
 
-#include <algorithm>
-
 #include "backend/apptainer/apptainer.h"
 #include "backend/engine/engine.h"
 #include "backend/gvisor/gvisor.h"
@@ -38,25 +36,34 @@ Result<Backend*> find_backend(std::string_view name) {
 namespace {
 
 // Why `auto` cannot take it; "": it can.
-std::string why_not_auto(Backend& backend, const std::vector<std::string>& required, Deadline deadline) {
+std::string why_not_auto(Backend& backend, const std::vector<Capability>& required, Deadline deadline) {
   const std::string_view reason = traits_of(backend.name()).not_auto;
   if (!reason.empty()) return std::string(reason) + ": name it with --backend " + std::string(backend.name());
   if (required.empty()) return backend.why_not(deadline);
   const Probe probe = backend.probe(deadline);
   if (!probe.usable) return probe.why_not;
-  for (const std::string& wanted : required) {
-    if (std::find(probe.capabilities.begin(), probe.capabilities.end(), wanted) == probe.capabilities.end())
-      return "it cannot promise " + wanted + " here";
+  for (const Capability wanted : required) {
+    if (!probe.capabilities.has(wanted)) return "it cannot promise " + std::string(spelling(wanted)) + " here";
   }
   return "";
 }
 
+Result<Capability> find_requirement(const std::string& text) {
+  std::string known;
+  for (const Capability one : kRequirements) {
+    if (spelling(one) == text) return one;
+    known += (known.empty() ? "" : ", ") + std::string(spelling(one));
+  }
+  return fail(Errc::invalid, "--require " + text + ": use one of " + known);
+}
+
 }  // namespace
 
-Result<Choice> choose_backend(const std::vector<std::string>& required, Deadline deadline) {
-  for (const std::string& wanted : required) {
-    if (std::find(kRequirements.begin(), kRequirements.end(), wanted) == kRequirements.end())
-      return fail(Errc::invalid, "--require " + wanted + ": there are fs-read, fs-write, net, pid and memory");
+Result<Choice> choose_backend(const std::vector<std::string>& require, Deadline deadline) {
+  std::vector<Capability> required;
+  for (const std::string& text : require) {
+    COVE_TRY(const Capability wanted, find_requirement(text));
+    required.push_back(wanted);
   }
   Choice choice;
   bool first_failed = false;

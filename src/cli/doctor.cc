@@ -31,7 +31,7 @@ Result<std::vector<Backend*>> chosen(const std::vector<std::string>& names) {
 
 std::string probe_json(std::string_view name, const Probe& probe) {
   std::string capabilities;
-  for (const std::string& each : probe.capabilities) {
+  for (const std::string& each : probe.capabilities.texts()) {
     capabilities += (capabilities.empty() ? "" : ", ") + json_quote(each);
   }
   return "{\"backend\": " + json_quote(name) + ", \"usable\": " + (probe.usable ? "true" : "false") +
@@ -41,7 +41,8 @@ std::string probe_json(std::string_view name, const Probe& probe) {
 
 Row to_row(std::string_view name, const Probe& probe) {
   return {std::string(name), probe.usable ? tinted(Tint::green, "usable") : tinted(Tint::red, "not usable"),
-          probe.version.empty() ? "-" : probe.version, probe.usable ? join_words(probe.capabilities) : probe.why_not};
+          probe.version.empty() ? "-" : probe.version,
+          probe.usable ? join_words(probe.capabilities.texts()) : probe.why_not};
 }
 
 int run(Arguments&, DoctorOptions& options) {

@@ -26,7 +26,7 @@ enum FieldUse : unsigned {
 struct SandboxSpec {
   std::string name;
   std::string backend = "auto";
-  std::vector<std::string> require;  // what `auto` must find: see kRequirements
+  std::vector<std::string> require;  // what `auto` must find: see backend/capability.h
   std::string image, net, cwd;
   Pairs options;                          // those of its backend alone (Traits::options), by key
   std::vector<std::string> image_layers;  // of an image of the store: its diff ids, settled when the sandbox is made

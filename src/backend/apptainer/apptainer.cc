@@ -148,6 +148,7 @@ Result<Instance> plan(const SandboxSpec& spec) {
 }  // namespace
 
 Probe ApptainerBackend::probe(Deadline deadline) {
+  using enum Capability;
   Probe probe;
   const auto guest = find_guest();
   const char* wanted = std::getenv("COVE_ENGINE");
@@ -159,13 +160,13 @@ Probe ApptainerBackend::probe(Deadline deadline) {
   probe.usable = probe.why_not.empty();
   if (version) probe.version = version->text;
   if (!probe.usable) return probe;
-  probe.capabilities = {"session",  "pty",     "files",      "forward", "volumes",  "net:none",
-                        "net:host", "fs-read", "persistent", "net",     "fs-write", "pid"};
+  probe.capabilities = {session,  pty,     files,      forward, volumes,  net_none,
+                        net_host, fs_read, persistent, net,     fs_write, pid};
   for (const auto& [limit, controller] :
-       {std::pair<std::string, const char*>{"memory", "memory"}, {"cpus", "cpu"}, {"pids", "pids"}}) {
-    if (is_delegated(controller)) probe.capabilities.push_back("limit:" + limit + "=apptainer");
+       {std::pair{limit_memory, "memory"}, {limit_cpus, "cpu"}, {limit_pids, "pids"}}) {
+    if (is_delegated(controller)) probe.capabilities.add({limit, "apptainer"});
   }
-  if (is_delegated("memory")) probe.capabilities.emplace_back("memory");
+  if (is_delegated("memory")) probe.capabilities.add(memory);
   return probe;
 }
 

@@ -31,6 +31,7 @@ Result<void> EngineBackend::forget(const SandboxSpec& spec, Deadline) {
 }
 
 Probe EngineBackend::probe(Deadline deadline) {
+  using enum Capability;
   Probe probe;
   const auto guest = find_guest();
   const char* wanted = std::getenv("COVE_ENGINE");
@@ -43,17 +44,16 @@ Probe EngineBackend::probe(Deadline deadline) {
   probe.version = (facts->podman ? "podman " : "docker ") + facts->version;
   if (!facts->local) probe.version += ", elsewhere";
   if (facts->rootless) probe.version += ", rootless";
-  probe.capabilities = {"session",  "pty",      "files",    "forward",          "volumes",
-                        "net:none", "net:host", "snapshot", "net:full,private", "fs-read",
-                        "fs-write", "net",      "pid",      "image:engine"};
-  if (facts->local) probe.capabilities.emplace_back("persistent");
-  for (const auto& [name, enforced] :
-       {std::pair<std::string, bool>{"memory", facts->memory}, {"cpus", facts->cpus}, {"pids", facts->pids}}) {
-    if (enforced) probe.capabilities.push_back("limit:" + name + "=" + kind_);
+  probe.capabilities = {session,          pty,     files,    forward, volumes, net_none,    net_host, snapshot,
+                        net_full_private, fs_read, fs_write, net,     pid,     image_engine};
+  if (facts->local) probe.capabilities.add(persistent);
+  for (const auto& [limit, enforced] :
+       {std::pair{limit_memory, facts->memory}, {limit_cpus, facts->cpus}, {limit_pids, facts->pids}}) {
+    if (enforced) probe.capabilities.add({limit, kind_});
   }
-  if (facts->memory) probe.capabilities.emplace_back("memory");
+  if (facts->memory) probe.capabilities.add(memory);
   for (const std::string& runtime : facts->runtimes) {
-    if (runtime == "runsc") probe.capabilities.emplace_back("runtime:runsc");
+    if (runtime == "runsc") probe.capabilities.add({Capability::runtime, "runsc"});
   }
   return probe;
 }

@@ -279,6 +279,7 @@ Result<std::unique_ptr<Place>> GvisorBackend::start(const SandboxSpec& spec, Dea
 }
 
 Probe GvisorBackend::probe(Deadline deadline) {
+  using enum Capability;
   Probe probe;
   if (const auto guest = find_guest(); !guest) {
     probe.why_not = guest.error().message;
@@ -291,30 +292,30 @@ Probe GvisorBackend::probe(Deadline deadline) {
   }
   probe.usable = true;
   probe.version = program->version;
-  probe.capabilities = {"session",
-                        "pty",
-                        "files",
-                        "forward",
-                        "persistent",
-                        "volumes",
-                        "net:none",
-                        "net:host",
-                        "fs-read",
-                        "fs-write",
-                        "net",
-                        "pid",
-                        "image:directory",
-                        "image:oci",
-                        "limit:disk=tmpfs",
-                        "pause",
-                        "snapshot",
-                        "snapshot:memory",
-                        "platform:" + program->platform};
-  if (program->knows_statx) probe.capabilities.emplace_back("statx");
+  probe.capabilities = {session,
+                        pty,
+                        files,
+                        forward,
+                        persistent,
+                        volumes,
+                        net_none,
+                        net_host,
+                        fs_read,
+                        fs_write,
+                        net,
+                        pid,
+                        image_directory,
+                        image_oci,
+                        {limit_disk, "tmpfs"},
+                        pause,
+                        snapshot,
+                        snapshot_memory,
+                        {platform, program->platform}};
+  if (program->knows_statx) probe.capabilities.add(statx);
   const os::LimitSupport& limits = os::probe_limits();
-  if (!limits.memory.empty()) probe.capabilities.push_back("limit:memory=" + limits.memory);
-  if (!limits.memory.empty()) probe.capabilities.emplace_back("memory");
-  if (!limits.cpus.empty()) probe.capabilities.push_back("limit:cpus=" + limits.cpus);
+  if (!limits.memory.empty()) probe.capabilities.add({limit_memory, limits.memory});
+  if (!limits.memory.empty()) probe.capabilities.add(memory);
+  if (!limits.cpus.empty()) probe.capabilities.add({limit_cpus, limits.cpus});
   return probe;
 }
 

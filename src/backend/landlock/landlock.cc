@@ -128,6 +128,7 @@ Failure too_old(int abi) {
 }  // namespace
 
 Probe LandlockBackend::probe(Deadline) {
+  using enum Capability;
   Probe probe;
   const int abi = os::landlock_abi();
   const auto guest = find_guest();
@@ -136,9 +137,9 @@ Probe LandlockBackend::probe(Deadline) {
   probe.usable = probe.why_not.empty();
   if (!probe.usable) return probe;
   probe.version = "version " + std::to_string(abi);
-  probe.capabilities = {"session", "pty", "files", "persistent", "net:none", "net:host", "fs-read", "fs-write", "net"};
+  probe.capabilities = {session, pty, files, persistent, net_none, net_host, fs_read, fs_write, net};
   if (abi >= kSignalsAbi)
-    probe.capabilities.emplace_back("pid");
+    probe.capabilities.add(pid);
   else
     probe.version += ", without 'pid': signals to this user's other processes are refused only by Linux 6.12";
   return probe;

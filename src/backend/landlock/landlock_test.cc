@@ -222,9 +222,7 @@ TEST_F(LandlockPlaceTest, TheProbeNamesItsVersionAndGuarantees) {
   const Probe probe = landlock_.probe(Deadline::after(60s));
   EXPECT_TRUE(probe.usable) << probe.why_not;
   EXPECT_NE(probe.version.find("version " + std::to_string(os::landlock_abi())), std::string::npos);
-  const bool signals =
-      std::find(probe.capabilities.begin(), probe.capabilities.end(), "pid") != probe.capabilities.end();
-  EXPECT_EQ(signals, os::landlock_abi() >= 6);
+  EXPECT_EQ(probe.capabilities.has(Capability::pid), os::landlock_abi() >= 6);
 }
 
 }  // namespace

@@ -25,11 +25,12 @@ Result<void> check(const SandboxSpec& spec) {
 }
 
 Probe LocalBackend::probe(Deadline) {
+  using enum Capability;
   Probe probe;
   const auto guest = find_guest();
   probe.usable = guest.has_value();
   if (!guest) probe.why_not = guest.error().message;
-  probe.capabilities = {"session", "pty", "files", "forward", "persistent", "net:host"};
+  probe.capabilities = {session, pty, files, forward, persistent, net_host};
   return probe;
 }
 

@@ -27,6 +27,7 @@ Result<std::unique_ptr<Place>> MicrosandboxBackend::start(const SandboxSpec& spe
 }
 
 Probe MicrosandboxBackend::probe(Deadline) {
+  using enum Capability;
   Probe probe;
   const auto msb = Msb::find();
   const auto version = msb ? msb->version() : Result<std::string>(fail(msb.error()));
@@ -37,9 +38,21 @@ Probe MicrosandboxBackend::probe(Deadline) {
   probe.usable = probe.why_not.empty();
   if (version) probe.version = "msb " + *version;
   if (!probe.usable) return probe;
-  probe.capabilities = {"session", "pty",      "files", "forward", "volumes",         "persistent",    "net:full",
-                        "fs-read", "fs-write", "net",   "pid",     "limit:memory=vm", "limit:cpus=vm", "memory"};
-  if (!takes->no_net.empty()) probe.capabilities.emplace_back("net:none");
+  probe.capabilities = {session,
+                        pty,
+                        files,
+                        forward,
+                        volumes,
+                        persistent,
+                        net_full,
+                        fs_read,
+                        fs_write,
+                        net,
+                        pid,
+                        {limit_memory, "vm"},
+                        {limit_cpus, "vm"},
+                        memory};
+  if (!takes->no_net.empty()) probe.capabilities.add(net_none);
   return probe;
 }
 

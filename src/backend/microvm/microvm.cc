@@ -330,6 +330,7 @@ Result<std::unique_ptr<Place>> MicrovmBackend::start(const SandboxSpec& spec, De
 }
 
 Probe MicrovmBackend::probe(Deadline) {
+  using enum Capability;
   Probe probe;
   const auto home = record::home();
   const auto cache = home ? cache_directory(*home) : Result<std::string>(fail(home.error()));
@@ -344,35 +345,38 @@ Probe MicrovmBackend::probe(Deadline) {
     probe.why_not = kernel.error().message;
     return probe;
   }
-  const auto accel = choose_accel(*cache, "");
-  if (!accel) {
-    probe.why_not = accel.error().message;
+  const auto found_accel = choose_accel(*cache, "");
+  if (!found_accel) {
+    probe.why_not = found_accel.error().message;
     return probe;
   }
   probe.usable = true;
   probe.version = kernel->version;
-  probe.capabilities = {"session",
-                        "pty",
-                        "files",
-                        "forward",
-                        "volumes",
-                        "net:none",
-                        "fs-read",
-                        "fs-write",
-                        "net",
-                        "pid",
-                        "memory",
-                        "image:directory",
-                        "image:oci",
-                        "pause",
-                        "snapshot:memory",
-                        "persistent",
-                        "limit:disk=ext4",
-                        "limit:memory=machine",
-                        "limit:cpus=machine",
-                        "limit:pids=cgroup v2"};
-  if (native::probe_network()) probe.capabilities.insert(probe.capabilities.end(), {"net:full", "net:full,private"});
-  probe.capabilities.push_back("accel:" + accel->text());
+  probe.capabilities = {session,
+                        pty,
+                        files,
+                        forward,
+                        volumes,
+                        net_none,
+                        fs_read,
+                        fs_write,
+                        net,
+                        pid,
+                        memory,
+                        image_directory,
+                        image_oci,
+                        pause,
+                        snapshot_memory,
+                        persistent,
+                        {limit_disk, "ext4"},
+                        {limit_memory, "machine"},
+                        {limit_cpus, "machine"},
+                        {limit_pids, "cgroup v2"}};
+  if (native::probe_network()) {
+    probe.capabilities.add(net_full);
+    probe.capabilities.add(net_full_private);
+  }
+  probe.capabilities.add({accel, found_accel->text()});
   return probe;
 }
 

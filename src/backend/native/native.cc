@@ -319,23 +319,38 @@ std::string NativeBackend::why_not(Deadline) {
 }
 
 Probe NativeBackend::probe(Deadline deadline) {
+  using enum Capability;
   Probe probe;
   probe.why_not = why_not(deadline);
   probe.usable = probe.why_not.empty();
   if (!probe.usable) return probe;
-  probe.capabilities = {
-      "session",          "pty",      "files", "forward", "persistent",      "volumes",   "net:none", "net:host",
-      "fs-read",          "fs-write", "net",   "pid",     "image:directory", "image:oci", "snapshot", "pause",
-      "limit:disk=tmpfs", "sys"};
+  probe.capabilities = {session,
+                        pty,
+                        files,
+                        forward,
+                        persistent,
+                        volumes,
+                        net_none,
+                        net_host,
+                        fs_read,
+                        fs_write,
+                        net,
+                        pid,
+                        image_directory,
+                        image_oci,
+                        snapshot,
+                        pause,
+                        {limit_disk, "tmpfs"},
+                        sys};
   const os::LimitSupport& limits = os::probe_limits();
-  for (const auto& [name, by] : {std::pair<std::string, std::string>{"memory", limits.memory},
-                                 {"cpus", limits.cpus},
-                                 {"pids", limits.pids.empty() ? "rlimit" : limits.pids}}) {
-    if (!by.empty()) probe.capabilities.push_back("limit:" + name + "=" + by);
+  for (const auto& [limit, by] : {std::pair{limit_memory, limits.memory},
+                                  {limit_cpus, limits.cpus},
+                                  {limit_pids, limits.pids.empty() ? "rlimit" : limits.pids}}) {
+    if (!by.empty()) probe.capabilities.add({limit, by});
   }
-  if (!limits.memory.empty()) probe.capabilities.emplace_back("memory");
-  if (probe_disk()) probe.capabilities.emplace_back("limit:disk,persistent=loop");
-  if (probe_network()) probe.capabilities.emplace_back("net:full");
+  if (!limits.memory.empty()) probe.capabilities.add(memory);
+  if (probe_disk()) probe.capabilities.add({limit_disk_persistent, "loop"});
+  if (probe_network()) probe.capabilities.add(net_full);
   return probe;
 }
 

@@ -17,11 +17,6 @@ namespace {
 
 constexpr auto kProbeTime = std::chrono::seconds(10);
 
-bool can(const Probe& probe, std::string_view what) {
-  return probe.usable &&
-         std::find(probe.capabilities.begin(), probe.capabilities.end(), what) != probe.capabilities.end();
-}
-
 Result<Probe> probe(std::string_view backend) {
   COVE_TRY(Backend* const found, find_backend(backend));
   return found->probe(Deadline::after(kProbeTime));
@@ -59,7 +54,7 @@ bool is_path(const std::string& image) {
 Result<std::string> network(const SandboxOptions& options, const std::string& backend) {
   if (options.no_net) return std::string("none");
   COVE_TRY(const Probe probed, probe(backend));
-  if (can(probed, "net:full")) return std::string("full");
+  if (probed.capabilities.has(Capability::net_full)) return std::string("full");
   if (!options.common.quiet)
     complain("warn: there is no network inside: backend " + backend + " cannot give one here ('cove doctor' says why)");
   return std::string("none");
@@ -111,7 +106,8 @@ Result<std::string> chosen_backend() {
     return std::string(backend->name());
   }
   const auto microvm = probe("microvm");
-  return std::string(microvm && can(*microvm, "accel:kvm") ? "microvm" : "native");
+  const Ability* const accel = microvm ? microvm->capabilities.find(Capability::accel) : nullptr;
+  return std::string(accel != nullptr && accel->how == "kvm" ? "microvm" : "native");
 }
 
 Result<std::vector<std::string>> with_values(const std::vector<std::string>& entries) {
