@@ -31,11 +31,11 @@ struct ApplyOptions {
 
 void define(Arguments& arguments, ApplyOptions& options) {
   arguments.text("--to", options.to, "DIR",
-                 "The host directory that was given as DIR:INSIDE:cow; needed if there are several");
-  arguments.texts("--only", options.only, "GLOB", "Only what matches (as in .gitignore)");
-  arguments.flag("--dry-run", options.dry_run, "Say what would be done");
-  arguments.flag("--partial", options.partial, "Do what has no conflict; otherwise a conflict keeps everything back");
-  arguments.flag("--links", options.links, "Bring symlinks that lead out of DIR, too");
+                 "Select the host directory of DIR:INSIDE:cow; required if there are several");
+  arguments.texts("--only", options.only, "GLOB", "Select files by pattern (as in .gitignore)");
+  arguments.flag("--dry-run", options.dry_run, "Show what would be done, without doing it");
+  arguments.flag("--partial", options.partial, "Apply changes without conflict; by default one conflict stops all");
+  arguments.flag("--links", options.links, "Also apply symlinks that point outside DIR");
   arguments.flag("--json", options.json, "Print a JSON object");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
 }
@@ -158,7 +158,7 @@ int run(Arguments&, ApplyOptions& options) {
 const Command kApply{
     .name = "apply",
     .usage = "NAME [--to DIR] [--only GLOB] [--dry-run] [--partial]",
-    .summary = "Bring changes of a directory shown as a copy back to the host; exits with 1 if there are conflicts",
+    .summary = "Apply changes in a copied directory (:cow) to the host; exits with 1 if there are conflicts",
     .examples =
         "  cove create --volume $PWD:/workspace:cow t\n"
         "  cove sh t 'make format'\n"

@@ -9,7 +9,7 @@ struct CheckpointOptions {
 };
 
 void define(Arguments& arguments, CheckpointOptions& options) {
-  arguments.positional("on|off", options.what, Need::required, "Whether to keep them from now on");
+  arguments.positional("on|off", options.what, Need::required, "Enable or disable checkpoints");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
 }
 
@@ -23,7 +23,7 @@ int run(Arguments& arguments, CheckpointOptions& options) {
 const Command kCheckpoint{
     .name = "checkpoint",
     .usage = "on|off NAME",
-    .summary = "Give each command that changes files a layer of its own, or stop",
+    .summary = "Enable or disable checkpoints: make each command that changes files undoable",
     .examples = "  cove checkpoint on t\n  cove history t",
     .run = run_with<CheckpointOptions>,
     .describe = describe_with<CheckpointOptions>,

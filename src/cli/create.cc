@@ -15,7 +15,7 @@ struct CreateOptions {
 
 void define(Arguments& arguments, CreateOptions& options) {
   define(arguments, options.spec);
-  arguments.positional("NAME", options.name, Need::optional, "How to call it; one is made up if it is not given");
+  arguments.positional("NAME", options.name, Need::optional, "Name of the sandbox; generated if omitted");
 }
 
 int run(Arguments&, CreateOptions& options) {
@@ -38,7 +38,7 @@ int run(Arguments&, CreateOptions& options) {
 const Command kCreate{
     .name = "create",
     .usage = "[OPTIONS] [NAME]",
-    .summary = "Make a sandbox; prints its name",
+    .summary = "Create a sandbox and print its name",
     .examples =
         "  cove create t\n"
         "  cove create --persistent --idle-timeout 2h work\n"

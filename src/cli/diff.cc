@@ -21,14 +21,14 @@ struct DiffOptions {
 };
 
 void define(Arguments& arguments, DiffOptions& options) {
-  arguments.text("--from", options.from, "TAG", "Since this snapshot, instead of since it was made");
-  arguments.text("--command", options.command, "ID", "Of one command: see 'cove history'");
-  arguments.texts("--only", options.only, "GLOB", "Only what matches (as in .gitignore)");
-  arguments.flag("--stat", options.stat, "Files and numbers of lines");
-  arguments.flag("--names", options.names, "One line for each: A added, M changed, D removed");
+  arguments.text("--from", options.from, "TAG", "Compare with this snapshot instead of the initial state");
+  arguments.text("--command", options.command, "ID", "Show changes of one command: see 'cove history'");
+  arguments.texts("--only", options.only, "GLOB", "Select files by pattern (as in .gitignore)");
+  arguments.flag("--stat", options.stat, "Show files and numbers of lines");
+  arguments.flag("--names", options.names, "Print one line per file: A added, M changed, D removed");
   arguments.flag("--json", options.json, "Print a JSON array");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
-  arguments.positional("PATH", options.path, Need::optional, "Only what is there or below");
+  arguments.positional("PATH", options.path, Need::optional, "Limit to this path");
 }
 
 // A snapshot of the same chain: its layers are the lowest of the sandbox's.
@@ -122,7 +122,7 @@ int run(Arguments&, DiffOptions& options) {
 const Command kDiff{
     .name = "diff",
     .usage = "NAME [PATH] [--from TAG | --command ID] [--stat | --names | --json]",
-    .summary = "What changed in a sandbox's files, as a patch",
+    .summary = "Show changes of a sandbox's files as a patch",
     .examples =
         "  cove diff t\n"
         "  cove diff t /workspace --stat\n"

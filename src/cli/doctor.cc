@@ -68,7 +68,7 @@ int run(Arguments&, DoctorOptions& options) {
 const Command kDoctor{
     .name = "doctor",
     .usage = "[--json] [BACKEND...]",
-    .summary = "Each backend: usable or why not, version, what it can do",
+    .summary = "Show which backends work here, why others do not, and their capabilities",
     .examples = "  cove doctor\n  cove doctor native microvm\n  cove doctor --json",
     .run = run_with<DoctorOptions>,
     .describe = describe_with<DoctorOptions>,

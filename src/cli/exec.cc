@@ -17,11 +17,11 @@ struct ExecOptions {
 };
 
 void define(Arguments& arguments, ExecOptions& options) {
-  arguments.flag("-i,--interactive", options.interactive, "Forward our stdin");
-  arguments.flag("-t,--tty", options.terminal, "Give it a terminal");
+  arguments.flag("-i,--interactive", options.interactive, "Forward stdin");
+  arguments.flag("-t,--tty", options.terminal, "Allocate a terminal");
   arguments.texts("-e,--env", options.command.env, "K=V", "Set a variable for this program");
-  arguments.text("-w,--cwd", options.command.cwd, "DIR", "Where it runs");
-  arguments.text("-u,--user", options.command.user, "USER", "Who runs it, a user of the sandbox");
+  arguments.text("-w,--cwd", options.command.cwd, "DIR", "Set the working directory");
+  arguments.text("-u,--user", options.command.user, "USER", "Run as this user of the sandbox");
   arguments.duration("--timeout", options.command.timeout, "Limit (30, 30s, 5m, 500ms)");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
   arguments.rest("PROG", options.command.argv, Need::required);

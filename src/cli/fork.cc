@@ -12,8 +12,8 @@ struct ForkOptions {
 };
 
 void define(Arguments& arguments, ForkOptions& options) {
-  arguments.text("-n", options.count, "N", "How many; 1 if it is not given");
-  arguments.flag("--memory", options.memory, "With all that runs in it, which goes on in each copy");
+  arguments.text("-n", options.count, "N", "Create N copies; default 1");
+  arguments.flag("--memory", options.memory, "Include running programs; they continue in each copy");
   arguments.flag("--json", options.json, "Print a JSON array of names");
   arguments.positional("NAME", options.name, Need::required, "The sandbox to copy");
 }
@@ -41,7 +41,7 @@ int run(Arguments& arguments, ForkOptions& options) {
 const Command kFork{
     .name = "fork",
     .usage = "NAME [-n N] [--memory]",
-    .summary = "Copies of a sandbox's files and sessions that go their own ways",
+    .summary = "Create independent copies of a sandbox, with its files and sessions",
     .examples = "  cove fork t\n  for f in $(cove fork t -n 4); do cove sh $f './try'; done",
     .run = run_with<ForkOptions>,
     .describe = describe_with<ForkOptions>,

@@ -12,7 +12,7 @@ struct GcOptions {
 };
 
 void define(Arguments& arguments, GcOptions& options) {
-  arguments.flag("--json", options.json, "Print a JSON array of what was cleared");
+  arguments.flag("--json", options.json, "Print a JSON array of removed items");
 }
 
 int run(Arguments&, GcOptions& options) {
@@ -39,7 +39,7 @@ int run(Arguments&, GcOptions& options) {
 const Command kGc{
     .name = "gc",
     .usage = "[--json]",
-    .summary = "Clear what crashed keepers left behind, and layers that nothing stands on",
+    .summary = "Remove leftovers of crashed keepers and unreferenced layers",
     .examples = "  cove ls --leftovers\n  cove gc",
     .run = run_with<GcOptions>,
     .describe = describe_with<GcOptions>,

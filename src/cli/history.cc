@@ -82,7 +82,7 @@ int run(Arguments&, HistoryOptions& options) {
 const Command kHistory{
     .name = "history",
     .usage = "NAME [--json]",
-    .summary = "The commands that can be undone, and how many files each changed",
+    .summary = "List commands that can be undone, and how many files each changed",
     .examples = "  cove history t\n  cove diff t --command 3\n  cove undo t 2",
     .run = run_with<HistoryOptions>,
     .describe = describe_with<HistoryOptions>,

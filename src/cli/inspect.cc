@@ -14,7 +14,7 @@ struct InspectOptions {
 };
 
 void define(Arguments& arguments, InspectOptions& options) {
-  arguments.flag("--json", options.json, "Print JSON (also what a running sandbox itself tells)");
+  arguments.flag("--json", options.json, "Print JSON (includes details reported by a running sandbox)");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
 }
 
@@ -96,7 +96,7 @@ int run(Arguments&, InspectOptions& options) {
 const Command kInspect{
     .name = "inspect",
     .usage = "NAME [--json]",
-    .summary = "What a sandbox is and how it is",
+    .summary = "Show configuration and state of a sandbox",
     .examples = "  cove inspect t\n  cove inspect t --json | jq .state",
     .run = run_with<InspectOptions>,
     .describe = describe_with<InspectOptions>,

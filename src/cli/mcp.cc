@@ -19,13 +19,14 @@ int run_mcp(Arguments&, std::vector<std::string> words) {
 }  // namespace
 
 void define(Arguments& arguments, McpOptions& options) {
-  arguments.text("--http", options.http, "ADDRESS:PORT", "Serve HTTP at /mcp there, instead of stdin and stdout");
+  arguments.text("--http", options.http, "ADDRESS:PORT",
+                 "Serve HTTP at /mcp on this address instead of stdin and stdout");
   arguments.text("--token-file", options.token_file, "FILE",
-                 "Ask for this bearer token (or COVE_MCP_TOKEN); needed where others can reach the address");
-  arguments.texts("--allow-host", options.hosts, "NAME", "Serve requests to this Host, too");
-  arguments.texts("--allow-origin", options.origins, "ORIGIN", "Serve requests with this Origin, too");
-  arguments.texts("--share", options.shared, "NAME", "Clients may use this sandbox, besides those they make");
-  arguments.flag("--all", options.all, "Clients may use every sandbox and snapshot of yours");
+                 "Require this bearer token (or COVE_MCP_TOKEN); required unless ADDRESS is loopback");
+  arguments.texts("--allow-host", options.hosts, "NAME", "Also serve requests for this Host");
+  arguments.texts("--allow-origin", options.origins, "ORIGIN", "Also serve requests with this Origin");
+  arguments.texts("--share", options.shared, "NAME", "Let clients use this sandbox in addition to their own");
+  arguments.flag("--all", options.all, "Let clients use all your sandboxes and snapshots");
   define(arguments, options.spec);
 }
 
@@ -33,10 +34,10 @@ void define(Arguments& arguments, McpInstallOptions& options) {
   arguments.positional(
       "CLIENT", options.client, Need::optional,
       "claude-desktop, claude-code, cursor, vscode, codex, gemini, windsurf, lm-studio; all if not given");
-  arguments.flag("--write", options.write, "Merge it into the client's file; what that was is kept beside it");
-  arguments.text("--name", options.name, "NAME", "How the client calls the server; usually cove");
-  arguments.text("--program", options.program, "PATH", "The program that the client starts; usually this one");
-  arguments.text("--file", options.file, "FILE", "Another file than the client's usual one");
+  arguments.flag("--write", options.write, "Merge it into the client's configuration file; keep a backup");
+  arguments.text("--name", options.name, "NAME", "Set the server's name in the client; default cove");
+  arguments.text("--program", options.program, "PATH", "Set the program that the client starts; default: this one");
+  arguments.text("--file", options.file, "FILE", "Write to this file instead of the client's default");
   arguments.rest("OPTIONS", options.words, Need::optional);
 }
 
@@ -49,7 +50,7 @@ bool is_entry_name(const std::string& name) {
 const Command kMcp{
     .name = "mcp",
     .usage = "[install] [OPTIONS]",
-    .summary = "Serve sandboxes to AI agents by the Model Context Protocol",
+    .summary = "Serve sandboxes to AI agents through the Model Context Protocol",
     .examples =
         "  cove mcp                                   on stdin and stdout, as clients start it\n"
         "  cove mcp --http 127.0.0.1:8931\n"
@@ -62,7 +63,7 @@ const Command kMcp{
 const Command kMcpInstall{
     .name = "mcp install",
     .usage = "[CLIENT] [--write] [-- OPTIONS]",
-    .summary = "Show, or write, what a client must know to start 'cove mcp'",
+    .summary = "Print or write the client configuration that starts 'cove mcp'",
     .examples =
         "  cove mcp install\n"
         "  cove mcp install cursor --write\n"

@@ -19,7 +19,7 @@ int resume(Arguments& arguments, std::vector<std::string> words) {
 const Command kPause{
     .name = "pause",
     .usage = "NAME",
-    .summary = "Let nothing in a sandbox run until 'cove resume'; gvisor: its memory goes to disk",
+    .summary = "Pause all processes of a sandbox until 'cove resume'; gvisor: save its memory to disk",
     .examples = "  cove pause t\n  cove resume t",
     .run = pause,
     .describe = describe_name,
@@ -28,7 +28,7 @@ const Command kPause{
 const Command kResume{
     .name = "resume",
     .usage = "NAME",
-    .summary = "Let a paused sandbox go on where it was",
+    .summary = "Resume a paused sandbox",
     .examples = "  cove resume t",
     .run = resume,
     .describe = describe_name,

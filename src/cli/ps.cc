@@ -14,7 +14,7 @@ struct PsOptions {
 
 void define(Arguments& arguments, PsOptions& options) {
   arguments.flag("--json", options.json, "Print a JSON array");
-  arguments.flag("-a,--all", options.all, "Also commands that have ended");
+  arguments.flag("-a,--all", options.all, "Include commands that have ended");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
 }
 
@@ -57,7 +57,7 @@ int run(Arguments&, PsOptions& options) {
 const Command kPs{
     .name = "ps",
     .usage = "NAME [--all] [--json]",
-    .summary = "The commands of a sandbox",
+    .summary = "List the commands of a sandbox",
     .examples = "  cove ps t\n  cove ps t --all --json",
     .run = run_with<PsOptions>,
     .describe = describe_with<PsOptions>,

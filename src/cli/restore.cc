@@ -22,7 +22,7 @@ int run(Arguments&, RestoreOptions& options) {
 const Command kRestore{
     .name = "restore",
     .usage = "NAME TAG",
-    .summary = "Take a sandbox's files and sessions back to a snapshot",
+    .summary = "Restore a sandbox's files and sessions from a snapshot",
     .examples = "  cove restore t before",
     .run = run_with<RestoreOptions>,
     .describe = describe_with<RestoreOptions>,

@@ -11,7 +11,7 @@ struct RmOptions {
 };
 
 void define(Arguments& arguments, RmOptions& options) {
-  arguments.flag("-f,--force", options.force, "What is not there is no error");
+  arguments.flag("-f,--force", options.force, "Ignore sandboxes that do not exist");
   arguments.positionals("NAME", options.names, "The sandboxes");
 }
 
@@ -30,7 +30,7 @@ int run(Arguments&, RmOptions& options) {
 const Command kRm{
     .name = "rm",
     .usage = "NAME... [--force]",
-    .summary = "End sandboxes and forget everything about them",
+    .summary = "Stop and remove sandboxes",
     .examples = "  cove rm t\n  cove rm --force t u",
     .run = run_with<RmOptions>,
     .describe = describe_with<RmOptions>,

@@ -78,7 +78,7 @@ int run(Arguments& arguments, RunOptions& options) {
 const Command kRun{
     .name = "run",
     .usage = "[OPTIONS] [--] [COMMAND]",
-    .summary = "A sandbox for one command: create, run, stream, destroy",
+    .summary = "Run one command in a temporary sandbox",
     .examples =
         "  cove run -- 'echo hi; exit 3'\n"
         "  cove run --timeout 30s make test\n"

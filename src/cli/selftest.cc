@@ -20,10 +20,10 @@ struct SelftestOptions {
 };
 
 void define(Arguments& arguments, SelftestOptions& options) {
-  arguments.text("--backend", options.backend, "NAME", "What makes the sandbox; 'cove doctor' lists them");
-  arguments.text("--group", options.group, "GROUP", "Only the attempts whose group or name begins so");
-  arguments.flag("--sys", options.sys, "With a read-only /sys inside");
-  arguments.flag("--list", options.list, "Say what would be tried, and try nothing");
+  arguments.text("--backend", options.backend, "NAME", "Select the backend; 'cove doctor' lists all");
+  arguments.text("--group", options.group, "GROUP", "Run only attempts whose group or name starts with GROUP");
+  arguments.flag("--sys", options.sys, "Provide a read-only /sys inside");
+  arguments.flag("--list", options.list, "List the attempts without running them");
   arguments.flag("--json", options.json, "Print one JSON object");
 }
 
@@ -112,10 +112,10 @@ int run(Arguments& arguments, SelftestOptions& options) {
 const Command kSelftest{
     .name = "selftest",
     .usage = "[--backend NAME] [--group GROUP] [--sys] [--list] [--json]",
-    .summary = "Try to break out of a sandbox, in every way we know",
+    .summary = "Test the isolation of a sandbox with all known attacks",
     .examples =
         "  cove selftest\n"
-        "  cove selftest --backend local      # no walls: shows that the attempts can succeed\n"
+        "  cove selftest --backend local      # no isolation: shows that the attempts can succeed\n"
         "  cove selftest --group kernel",
     .run = run_with<SelftestOptions>,
     .describe = describe_with<SelftestOptions>,

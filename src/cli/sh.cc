@@ -18,12 +18,14 @@ struct ShOptions {
 
 void define(Arguments& arguments, ShOptions& options) {
   arguments.flag("--json", options.json, "Print one JSON object instead of the output");
-  arguments.duration("--timeout", options.command.timeout, "Limit for this command (30, 30s, 5m, 500ms)");
-  arguments.text("-w,--cwd", options.command.cwd, "DIR", "Where this command runs; the session stays where it is");
-  arguments.text("--session", options.command.session, "S", "A session beside the default one; made when first named");
+  arguments.duration("--timeout", options.command.timeout, "Limit the time of this command (30, 30s, 5m, 500ms)");
+  arguments.text("-w,--cwd", options.command.cwd, "DIR",
+                 "Set the directory of this command; the session's directory is kept");
+  arguments.text("--session", options.command.session, "S",
+                 "Use this session instead of the default one; created on first use");
   define_stdin(arguments, options.stdin_from);
-  arguments.text("--id", options.command.id, "ID", "Name the command; asking again never runs it twice");
-  arguments.flag("--background", options.background, "Leave it running and print its id");
+  arguments.text("--id", options.command.id, "ID", "Set the command's id; a repeated id never runs it twice");
+  arguments.flag("--background", options.background, "Run in the background and print the id");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
   arguments.rest("COMMAND", options.words, Need::required);
 }

@@ -27,7 +27,7 @@ int run(Arguments&, ShellOptions& options) {
 const Command kShell{
     .name = "shell",
     .usage = "NAME",
-    .summary = "An interactive terminal in a sandbox",
+    .summary = "Open an interactive terminal in a sandbox",
     .examples = "  cove shell t",
     .run = run_with<ShellOptions>,
     .describe = describe_with<ShellOptions>,

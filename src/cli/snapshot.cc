@@ -16,9 +16,9 @@ struct SnapshotOptions {
 };
 
 void define(Arguments& arguments, SnapshotOptions& options) {
-  arguments.flag("--memory", options.memory, "With all that runs in it, which goes on where the snapshot is used");
+  arguments.flag("--memory", options.memory, "Include running programs; they resume where the snapshot is used");
   arguments.flag("--json", options.json, "Print a JSON object");
-  arguments.positionals("NAME [TAG]", options.words, "The sandbox, and how to call the snapshot; or 'rm' and tags");
+  arguments.positionals("NAME [TAG]", options.words, "The sandbox and a tag for the snapshot; or 'rm' and tags");
 }
 
 int remove(const std::vector<std::string>& tags) {
@@ -70,7 +70,7 @@ int run_here_or_in_companion(Arguments& arguments, std::vector<std::string> word
 const Command kSnapshot{
     .name = "snapshot",
     .usage = "NAME [TAG] [--memory] | rm TAG... | export TAG FILE | import FILE TAG",
-    .summary = "Save a sandbox's files and sessions (prints the tag), take them elsewhere",
+    .summary = "Save a sandbox's files and sessions and print the tag; export and import snapshots",
     .examples =
         "  cove snapshot t before\n  cove create --from before u\n  cove snapshot rm before\n"
         "  cove snapshot t running --memory\n"

@@ -50,16 +50,17 @@ void define(Arguments& arguments, SpecOptions& options) {
   arguments.texts("-e,--env", options.env, "K=V", "Set a variable inside");
   arguments.texts("--forward-env", options.forward_env, "K", "Forward a variable of this environment by its name");
   arguments.texts("--volume", options.volumes, "HOST:INSIDE[:ro|:cow]",
-                  "Show a host directory inside; cow: as a private copy, see 'cove apply'; a microvm gets a copy, "
-                  "which comes back by 'cove sync' and when it ends");
-  arguments.texts("--require", options.require, "WALL", "What 'auto' must find: fs-read, fs-write, net, pid, memory");
-  arguments.text("--pull", options.pull, "WHEN", "Whether to fetch the image: missing (usual), always, never");
-  arguments.text("--from", options.from, "TAG", "Begin as a snapshot: its files, its sessions");
-  arguments.flag("--checkpoint", options.checkpoint, "Each command that changes files can be undone: 'cove undo'");
-  arguments.flag("--prove", options.prove, "Try its walls before it is used; the report is in 'cove inspect'");
-  arguments.text("-w,--cwd", options.cwd, "DIR", "Where sessions start");
+                  "Mount a host directory; cow: as a private copy, see 'cove apply'; a microvm gets a copy, "
+                  "copied back by 'cove sync' and when it ends");
+  arguments.texts("--require", options.require, "WALL",
+                  "Require isolation from 'auto': fs-read, fs-write, net, pid, memory");
+  arguments.text("--pull", options.pull, "WHEN", "Pull the image: missing (default), always, never");
+  arguments.text("--from", options.from, "TAG", "Start from a snapshot: its files and sessions");
+  arguments.flag("--checkpoint", options.checkpoint, "Make each command that changes files undoable: 'cove undo'");
+  arguments.flag("--prove", options.prove, "Test the isolation before use; 'cove inspect' shows the report");
+  arguments.text("-w,--cwd", options.cwd, "DIR", "Set the initial directory of sessions");
   arguments.flag("--persistent", options.persistent, "Keep files and sessions over stop, start and a reboot");
-  arguments.flag("--sys", options.sys, "Show a read-only /sys inside");
+  arguments.flag("--sys", options.sys, "Provide a read-only /sys inside");
   arguments.flag("--no-login", options.no_login, "Do not read the login start-up files");
 }
 

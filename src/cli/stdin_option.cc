@@ -6,7 +6,7 @@
 namespace cove::cli {
 
 void define_stdin(Arguments& arguments, std::string& from) {
-  arguments.text("--stdin", from, "FILE|-", "What the command reads; without it, nothing");
+  arguments.text("--stdin", from, "FILE|-", "Read stdin from FILE; default: empty stdin");
 }
 
 Result<UniqueFd> open_stdin(const std::string& from) {

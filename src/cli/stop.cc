@@ -12,7 +12,7 @@ struct StopOptions {
 };
 
 void define(Arguments& arguments, StopOptions& options) {
-  arguments.duration("--grace", options.grace, "How long commands have to end by themselves (2s)");
+  arguments.duration("--grace", options.grace, "Wait this long before killing commands (2s)");
   arguments.positionals("NAME", options.names, "The sandboxes");
 }
 
@@ -39,7 +39,7 @@ int run(Arguments&, StopOptions& options) {
 const Command kStop{
     .name = "stop",
     .usage = "NAME...",
-    .summary = "End sandboxes; persistent ones can be started again",
+    .summary = "Stop sandboxes; persistent ones can be started again",
     .examples = "  cove stop t\n  cove stop $(cove ls --names)",
     .run = run_with<StopOptions>,
     .describe = describe_with<StopOptions>,

@@ -20,7 +20,7 @@ int sync(Arguments& arguments, std::vector<std::string> words) {
 const Command kSync{
     .name = "sync",
     .usage = "NAME",
-    .summary = "Bring what a microvm changed in its volumes to the host; elsewhere they are the host's own",
+    .summary = "Copy changes in a microvm's volumes to the host; other backends mount volumes directly",
     .examples = "  cove sync t",
     .run = sync,
     .describe = describe_name,

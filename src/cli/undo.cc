@@ -12,7 +12,7 @@ struct UndoOptions {
 
 void define(Arguments& arguments, UndoOptions& options) {
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
-  arguments.positional("N", options.number, Need::optional, "How many commands; 1 if it is not given");
+  arguments.positional("N", options.number, Need::optional, "Undo N commands; default 1");
 }
 
 int run(Arguments& arguments, UndoOptions& options) {
@@ -29,7 +29,7 @@ int run(Arguments& arguments, UndoOptions& options) {
 const Command kUndo{
     .name = "undo",
     .usage = "NAME [N]",
-    .summary = "Take files and sessions back to before the last N commands",
+    .summary = "Undo the last N commands: restore files and sessions",
     .examples = "  cove create --checkpoint t\n  cove sh t 'rm -rf src'\n  cove undo t",
     .run = run_with<UndoOptions>,
     .describe = describe_with<UndoOptions>,

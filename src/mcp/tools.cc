@@ -178,14 +178,14 @@ std::vector<Row> sandbox_rows() {
                       "description": "A registry's image such as python:3.12, or 'host'"},
                   "from": {"type": "string", "minLength": 1, "maxLength": 63, "description": "Begin as this snapshot"},
                   "env": {"type": "object", "additionalProperties": {"type": "string", "maxLength": 65536}},
-                  "checkpoint": {"type": "boolean", "description": "Each command can be undone by sandbox_undo"},
-                  "keep": {"type": "boolean", "description": "It outlives this server"})"},
+                  "checkpoint": {"type": "boolean", "description": "Make each command undoable with sandbox_undo"},
+                  "keep": {"type": "boolean", "description": "Keep the sandbox when this server ends"})"},
               ""),
        object({R"("sandbox": {"type": "string"}, "backend": {"type": "string"}, "kept": {"type": "boolean"},
                   "notes": {"type": "string"})"},
               R"("sandbox", "backend", "kept")"),
        kChanges, create_sandbox},
-      {"sandbox_list", "List sandboxes", "The sandboxes that can be used here.", object({}, ""),
+      {"sandbox_list", "List sandboxes", "Lists the sandboxes that you can use.", object({}, ""),
        object({R"("sandboxes": {"type": "array", "items": {"type": "object", "properties": {
                     "sandbox": {"type": "string"}, "state": {"type": "string", "enum": ["running", "stopped", "failed"]},
                     "backend": {"type": "string"}, "image": {"type": "string"}, "kept": {"type": "boolean"},
@@ -193,16 +193,16 @@ std::vector<Row> sandbox_rows() {
               R"("sandboxes")"),
        kReads, list_sandboxes},
       {"sandbox_fork", "Copy a sandbox",
-       "Makes copies of a sandbox's files and sessions, which go their own ways from here. Running commands are not "
+       "Creates independent copies of a sandbox's files and sessions. Running commands are not "
        "copied.",
        object({kSandbox, R"("count": {"type": "integer", "minimum": 1, "maximum": 16})"}, R"("sandbox")"),
        object({R"("sandboxes": {"type": "array", "items": {"type": "string"}})"}, R"("sandboxes")"), kChanges,
        fork_sandbox},
-      {"sandbox_snapshot", "Save a sandbox",
-       "Saves files and sessions under a tag; sandbox_create makes sandboxes from it.",
+      {"sandbox_snapshot", "Save a sandbox", "Saves files and sessions under a tag; sandbox_create can start from it.",
        object({kSandbox, R"("tag": {"type": "string", "minLength": 1, "maxLength": 63})"}, R"("sandbox", "tag")"),
        object({kSandbox, R"("tag": {"type": "string"})"}, R"("sandbox", "tag")"), kChanges, snapshot_sandbox},
-      {"sandbox_diff", "What changed", "What changed in a sandbox's files since it was made, and as a patch.",
+      {"sandbox_diff", "What changed",
+       "Shows changes of a sandbox's files since its creation, as a list and as a patch.",
        object({kSandbox, kPath, R"("patch": {"type": "boolean", "description": "false: only the list"})"},
               R"("sandbox")"),
        object({kSandbox, R"("changes": {"type": "array", "items": {"type": "object", "properties": {
@@ -212,14 +212,14 @@ std::vector<Row> sandbox_rows() {
        kReads, diff_sandbox},
       {"sandbox_undo",
        "Undo commands",
-       "Takes files and session back to before the last commands. Only in a sandbox made with checkpoint.",
+       "Undoes the last commands: restores files and session. Requires a sandbox created with checkpoint.",
        object({kSandbox, R"("count": {"type": "integer", "minimum": 1, "maximum": 10000})"}, R"("sandbox")"),
        object({kSandbox, R"("undone": {"type": "integer"})"}, R"("sandbox", "undone")"),
        {.destructive = true},
        undo_sandbox},
       {"sandbox_stop",
        "End a sandbox",
-       "Ends everything that runs in a sandbox. One that was not kept is gone; a kept one can be used again, unless "
+       "Stops everything in a sandbox. Without keep the sandbox is removed; with keep it can be used again, unless "
        "remove is set.",
        object({kSandbox, R"("remove": {"type": "boolean"})"}, R"("sandbox")"),
        object({kSandbox, R"("stopped": {"type": "boolean"})"}, R"("sandbox", "stopped")"),
@@ -244,7 +244,7 @@ std::vector<Tool> make_tools(Sandboxes& sandboxes) {
 }
 
 std::string instructions() {
-  return "Cove runs shell commands in sandboxes. Make one with sandbox_create and give its name to every other tool. "
+  return "Cove runs shell commands in sandboxes. Create one with sandbox_create and pass its name to every other tool. "
          "A session keeps directory, variables and functions from one command to the next. Nothing in a sandbox "
          "reaches "
          "the host's files. Before a risky step take a sandbox_snapshot or a sandbox_fork; sandbox_diff shows what "

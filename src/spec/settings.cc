@@ -54,17 +54,17 @@ Setting setting_of(const BackendOption& option) {
 }
 
 const Setting kCommon[] = {
-    {"backend", "NAME", "What makes the sandbox; 'cove doctor' lists them", set_text<&SandboxSpec::backend>},
-    {"image", "IMAGE", "Root file system: host, a directory, or a name as for docker", set_text<&SandboxSpec::image>},
-    {"net", "NET", "Network: none, host, full or full,private", set_text<&SandboxSpec::net>},
-    {"timeout", "TIME", "Limit for each command (30, 30s, 5m, 500ms)", set_duration<&SandboxSpec::timeout_ms>},
+    {"backend", "NAME", "Select the backend; 'cove doctor' lists all", set_text<&SandboxSpec::backend>},
+    {"image", "IMAGE", "Set the image: host, a directory, or a name as for docker", set_text<&SandboxSpec::image>},
+    {"net", "NET", "Set the network: none, host, full or full,private", set_text<&SandboxSpec::net>},
+    {"timeout", "TIME", "Limit the time of each command (30, 30s, 5m, 500ms)", set_duration<&SandboxSpec::timeout_ms>},
     {"idle_timeout", "TIME", "End after this time without a command", set_duration<&SandboxSpec::idle_timeout_ms>},
     {"max_duration", "TIME", "End after this time in any case", set_duration<&SandboxSpec::max_duration_ms>},
-    {"log_cap", "SIZE", "Output kept per command", set_size<&SandboxSpec::log_cap_bytes>},
-    {"cpus", "N", "Processors, as 1.5", set_cpus},
-    {"memory", "SIZE", "Memory, as 512m or 2g", set_size<&SandboxSpec::memory_bytes>},
-    {"disk", "SIZE", "Disk space", set_size<&SandboxSpec::disk_bytes>},
-    {"pids", "N", "Processes", set_pids},
+    {"log_cap", "SIZE", "Limit the stored output per command", set_size<&SandboxSpec::log_cap_bytes>},
+    {"cpus", "N", "Limit processors, such as 1.5", set_cpus},
+    {"memory", "SIZE", "Limit memory, such as 512m or 2g", set_size<&SandboxSpec::memory_bytes>},
+    {"disk", "SIZE", "Limit disk space", set_size<&SandboxSpec::disk_bytes>},
+    {"pids", "N", "Limit the number of processes", set_pids},
 };
 
 }  // namespace

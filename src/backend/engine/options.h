@@ -7,10 +7,10 @@
 namespace cove::engine {
 
 inline constexpr BackendOption kProgramOption{"engine", "PATH",
-                                              "The engine's program, for docker, podman and apptainer"};
+                                              "Set the engine's program, for docker, podman and apptainer"};
 inline constexpr std::array kOptions{
     kProgramOption,
-    BackendOption{"runtime", "NAME", "What docker runs containers with, as runsc"},
+    BackendOption{"runtime", "NAME", "Set the runtime of docker containers, such as runsc"},
 };
 
 }  // namespace cove::engine

@@ -12,8 +12,8 @@ inline Result<void> check_accel(const std::string& value) {
 }
 
 inline constexpr std::array kOptions{
-    BackendOption{"accel", "NAME", "What runs a microvm's code: auto, kvm or tcg", check_accel},
-    BackendOption{"kernel", "FILE", "The kernel of a microvm (vmlinuz or vmlinux)"},
+    BackendOption{"accel", "NAME", "Select how a microvm runs code: auto, kvm or tcg", check_accel},
+    BackendOption{"kernel", "FILE", "Set the kernel of a microvm (vmlinuz or vmlinux)"},
     BackendOption{"fresh", "", "Boot a microvm instead of resuming it from saved memory"},
 };
 

@@ -31,9 +31,9 @@ struct RunOptions {
 void define(Arguments& arguments, RunOptions& options) {
   define(arguments, options.sandbox);
   arguments.flag("-d,--detach", options.detach, "Run in the background; print the sandbox's name");
-  arguments.flag("-t,--tty", options.terminal, "Give it a terminal");
-  arguments.flag("--no-tty", options.no_terminal, "No terminal, even if there is one here");
-  arguments.duration("--timeout", options.command.timeout, "Limit of the command (30s, 5m, 1h)");
+  arguments.flag("-t,--tty", options.terminal, "Allocate a terminal");
+  arguments.flag("--no-tty", options.no_terminal, "Allocate no terminal, even if stdin is one");
+  arguments.duration("--timeout", options.command.timeout, "Limit the time of the command (30s, 5m, 1h)");
   arguments.rest("COMMAND", options.command.argv, Need::optional);
 }
 
@@ -69,7 +69,7 @@ int run(Arguments&, RunOptions& options) {
 const Command kCreate{
     .name = "create",
     .usage = "[OPTIONS] IMAGE",
-    .summary = "Make a sandbox and start it in the background",
+    .summary = "Create a sandbox and start it in the background",
     .examples = "  msb create --name t --memory 512M --no-net alpine\n  msb create --name t --replace ./rootfs",
     .run = run_with<CreateOptions>,
     .describe = describe_with<CreateOptions>,
@@ -79,7 +79,7 @@ const Command kCreate{
 const Command kRun{
     .name = "run",
     .usage = "[OPTIONS] IMAGE [-- COMMAND...]",
-    .summary = "Make a sandbox of an image and run a command in it",
+    .summary = "Create a sandbox from an image and run a command in it",
     .examples = "  msb run alpine -- echo hi\n  msb run -d --name web ./rootfs -- httpd -f",
     .run = run_with<RunOptions>,
     .describe = describe_with<RunOptions>,

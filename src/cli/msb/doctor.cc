@@ -27,7 +27,7 @@ int run(Arguments&, DoctorOptions&) {
 const Command kDoctor{
     .name = "doctor",
     .usage = "",
-    .summary = "Whether sandboxes can be made here",
+    .summary = "Check whether sandboxes can be created here",
     .examples = "  msb doctor\n  cove doctor   # tells about every backend",
     .run = run_with<DoctorOptions>,
     .describe = describe_with<DoctorOptions>,

@@ -35,13 +35,13 @@ struct ExecOptions {
 
 void define(Arguments& arguments, ExecOptions& options) {
   define(arguments, options.common);
-  arguments.texts("-e,--env", options.env, "K=V", "Set a variable for this command; K alone takes its value from here");
-  arguments.text("-w,--workdir", options.command.cwd, "DIR", "Where it runs");
-  arguments.text("-u,--user", options.command.user, "USER", "Who runs it");
+  arguments.texts("-e,--env", options.env, "K=V", "Set a variable for this command; K alone copies the host's value");
+  arguments.text("-w,--workdir", options.command.cwd, "DIR", "Set the working directory");
+  arguments.text("-u,--user", options.command.user, "USER", "Run as this user");
   arguments.duration("--timeout", options.command.timeout, "Limit (30s, 5m, 1h)");
-  arguments.flag("-t,--tty", options.terminal, "Give it a terminal");
-  arguments.flag("--no-tty", options.no_terminal, "No terminal, even if there is one here");
-  arguments.flag("--stream", options.stream, "Bytes as they are; so they are without a terminal");
+  arguments.flag("-t,--tty", options.terminal, "Allocate a terminal");
+  arguments.flag("--no-tty", options.no_terminal, "Allocate no terminal, even if stdin is one");
+  arguments.flag("--stream", options.stream, "Stream raw bytes; default without a terminal");
   arguments.positional("NAME", options.name, Need::required, "The sandbox");
   arguments.rest("COMMAND", options.command.argv, Need::optional);
 }
@@ -72,7 +72,7 @@ int run(Arguments& arguments, ExecOptions& options) {
 const Command kExec{
     .name = "exec",
     .usage = "[OPTIONS] NAME [-- COMMAND...]",
-    .summary = "Run a command in a sandbox, which is started for it if it was stopped",
+    .summary = "Run a command in a sandbox; start the sandbox first if it is stopped",
     .examples = "  msb exec t -- ls -la /\n  echo 1+1 | msb exec t -- bc\n  msb exec --env TOKEN t -- ./deploy",
     .run = run_with<ExecOptions>,
     .describe = describe_with<ExecOptions>,

@@ -36,7 +36,7 @@ struct PullOptions {
 
 void define(Arguments& arguments, PullOptions& options) {
   define(arguments, options.common);
-  arguments.flag("-f,--force", options.force, "Ask the registry again, which is always done");
+  arguments.flag("-f,--force", options.force, "Ask the registry again; this is always done");
   arguments.positional("REFERENCE", options.reference, Need::required, "The image");
 }
 
@@ -53,8 +53,8 @@ struct LoadOptions {
 
 void define(Arguments& arguments, LoadOptions& options) {
   define(arguments, options.common);
-  arguments.text("-i,--input", options.input, "FILE", "The archive; stdin if it is not given");
-  arguments.text("-t,--tag", options.tag, "REF", "Name it so, whatever the archive says");
+  arguments.text("-i,--input", options.input, "FILE", "Read this archive; default: stdin");
+  arguments.text("-t,--tag", options.tag, "REF", "Set the image's name, overriding the archive");
 }
 
 int run(Arguments&, LoadOptions& options) {
@@ -99,7 +99,7 @@ const Command kImage{
 const Command kPull{
     .name = "pull",
     .usage = "REFERENCE [--quiet]",
-    .summary = "Fetch an image from a registry",
+    .summary = "Pull an image from a registry",
     .examples = "  msb pull alpine",
     .run = run_with<PullOptions>,
     .describe = describe_with<PullOptions>,
@@ -109,7 +109,7 @@ const Command kPull{
 const Command kLoad{
     .name = "load",
     .usage = "[--input FILE] [--tag REF]",
-    .summary = "Take images from an archive, as of docker save",
+    .summary = "Load images from an archive, such as of docker save",
     .examples = "  msb load -i app.tar -t app:1\n  docker save app | msb load",
     .run = run_with<LoadOptions>,
     .describe = describe_with<LoadOptions>,

@@ -21,12 +21,12 @@ void define_names(Arguments& arguments, LifeOptions& options) {
 }
 void define_start(Arguments& arguments, LifeOptions& options) { define_names(arguments, options); }
 void define_stop(Arguments& arguments, LifeOptions& options) {
-  arguments.flag("-f,--force", options.force, "Commands get no time to end by themselves");
-  arguments.duration("-t,--timeout", options.grace, "How long commands have to end by themselves (2s)");
+  arguments.flag("-f,--force", options.force, "Kill commands immediately");
+  arguments.duration("-t,--timeout", options.grace, "Wait this long before killing commands (2s)");
   define_names(arguments, options);
 }
 void define_remove(Arguments& arguments, LifeOptions& options) {
-  arguments.flag("-f,--force", options.force, "Also one that runs");
+  arguments.flag("-f,--force", options.force, "Remove running sandboxes, too");
   define_names(arguments, options);
 }
 
@@ -99,7 +99,7 @@ const Command kStop{
 const Command kRemove{
     .name = "remove",
     .usage = "[OPTIONS] NAME...",
-    .summary = "Forget sandboxes and everything in them",
+    .summary = "Remove sandboxes and everything in them",
     .examples = "  msb remove t\n  msb rm --force t u",
     .run = for_each_name<define_remove, remove>,
     .describe = describe_life<define_remove>,

@@ -26,12 +26,12 @@ void define_format(Arguments& arguments, ListOptions& options) {
 }
 void define_list(Arguments& arguments, ListOptions& options) {
   define_format(arguments, options);
-  arguments.flag("--running", options.running, "Those that run");
-  arguments.flag("--stopped", options.stopped, "Those that do not");
+  arguments.flag("--running", options.running, "List running sandboxes only");
+  arguments.flag("--stopped", options.stopped, "List stopped sandboxes only");
 }
 void define_status(Arguments& arguments, ListOptions& options) {
   define_format(arguments, options);
-  arguments.flag("-a,--all", options.all, "Also those that do not run");
+  arguments.flag("-a,--all", options.all, "Include stopped sandboxes");
   arguments.positional("NAME", options.name, Need::optional, "The sandbox");
 }
 void define_inspect(Arguments& arguments, ListOptions& options) {
@@ -149,7 +149,7 @@ const Command kList{
 const Command kStatus{
     .name = "status",
     .usage = "[NAME] [--all] [--format json]",
-    .summary = "List the sandboxes that run, or show one",
+    .summary = "List running sandboxes, or show one",
     .examples = "  msb ps\n  msb status t",
     .run = status_main,
     .describe = describe_list<define_status>,
@@ -159,7 +159,7 @@ const Command kStatus{
 const Command kInspect{
     .name = "inspect",
     .usage = "NAME [--format json]",
-    .summary = "What a sandbox is and how it is",
+    .summary = "Show configuration and state of a sandbox",
     .examples = "  msb inspect t --format json",
     .run = inspect_main,
     .describe = describe_list<define_inspect>,

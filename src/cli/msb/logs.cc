@@ -17,8 +17,8 @@ struct LogsOptions {
 
 void define(Arguments& arguments, LogsOptions& options) {
   define(arguments, options.common);
-  arguments.flag("-f,--follow", options.follow, "Go on until the last command ends");
-  arguments.value("--tail", "N", "Only the last lines", [&options](const std::string& text) -> Result<void> {
+  arguments.flag("-f,--follow", options.follow, "Follow until the last command ends");
+  arguments.value("--tail", "N", "Print only the last N lines", [&options](const std::string& text) -> Result<void> {
     COVE_TRY(options.tail, parse_count(text));
     return {};
   });
@@ -67,7 +67,7 @@ int run(Arguments&, LogsOptions& options) {
 const Command kLogs{
     .name = "logs",
     .usage = "NAME [--follow] [--tail N]",
-    .summary = "What a sandbox's commands have written; kept while it runs",
+    .summary = "Print the output of a sandbox's commands; kept while it runs",
     .examples = "  msb logs t\n  msb logs -f t",
     .run = run_with<LogsOptions>,
     .describe = describe_with<LogsOptions>,

@@ -43,12 +43,12 @@ const Command* find(std::string_view name) {
 }  // namespace
 
 void define(Arguments& arguments, Common& common) {
-  arguments.flag("-q,--quiet", common.quiet, "Say nothing but errors");
-  arguments.flag("--error", common.error, "As for msb; without effect");
-  arguments.flag("--warn", common.warn, "As for msb; without effect");
-  arguments.flag("--info", common.info, "As for msb; without effect");
-  arguments.flag("--debug", common.debug, "As for msb; without effect");
-  arguments.flag("--trace", common.trace, "As for msb; without effect");
+  arguments.flag("-q,--quiet", common.quiet, "Print errors only");
+  arguments.flag("--error", common.error, "Accept for compatibility with msb; no effect");
+  arguments.flag("--warn", common.warn, "Accept for compatibility with msb; no effect");
+  arguments.flag("--info", common.info, "Accept for compatibility with msb; no effect");
+  arguments.flag("--debug", common.debug, "Accept for compatibility with msb; no effect");
+  arguments.flag("--trace", common.trace, "Accept for compatibility with msb; no effect");
 }
 
 int failed(const Error& error) {
@@ -105,7 +105,7 @@ namespace cove::cli {
 const Command kMsb{
     .name = "msb",
     .usage = "COMMAND ...",
-    .summary = "Understand msb's own command line; also when called under the name msb",
+    .summary = "Accept msb's command line; also when called as msb",
     .examples =
         "  cove msb create --name t --no-net alpine\n"
         "  ln -s $(command -v cove) ~/bin/msb   # then programs written for msb run on Cove",

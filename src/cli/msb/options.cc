@@ -75,8 +75,8 @@ Result<void> set_image(SandboxSpec& spec, const SandboxOptions& options) {
 
 void define(Arguments& arguments, SandboxOptions& options) {
   define(arguments, options.common);
-  arguments.text("-n,--name", options.name, "NAME", "How to call it; one is made up if it is not given");
-  arguments.flag("--replace", options.replace, "End and forget one of the same name first");
+  arguments.text("-n,--name", options.name, "NAME", "Name of the sandbox; generated if omitted");
+  arguments.flag("--replace", options.replace, "Remove an existing sandbox of this name first");
   arguments.value("-c,--cpus", "CPUS", "Processors", [&options](const std::string& text) -> Result<void> {
     COVE_TRY(options.cpus, parse_decimal(text));
     return {};
@@ -85,13 +85,13 @@ void define(Arguments& arguments, SandboxOptions& options) {
     COVE_TRY(options.memory_bytes, parse_size(text));
     return {};
   });
-  arguments.texts("-v,--volume", options.volumes, "SOURCE:DEST[:ro]", "Show a host directory inside");
-  arguments.texts("-e,--env", options.env, "K=V", "Set a variable inside; K alone takes its value from here");
-  arguments.text("-w,--workdir", options.workdir, "DIR", "Where commands run");
-  arguments.text("-u,--user", options.user, "USER", "Who runs commands");
+  arguments.texts("-v,--volume", options.volumes, "SOURCE:DEST[:ro]", "Mount a host directory inside");
+  arguments.texts("-e,--env", options.env, "K=V", "Set a variable inside; K alone copies the host's value");
+  arguments.text("-w,--workdir", options.workdir, "DIR", "Set the working directory of commands");
+  arguments.text("-u,--user", options.user, "USER", "Run commands as this user");
   arguments.duration("--max-duration", options.max_duration, "End after this time in any case (30s, 5m, 1h)");
   arguments.duration("--idle-timeout", options.idle_timeout, "Stop after this time without a command");
-  arguments.flag("--no-net,--no-network", options.no_net, "No network inside");
+  arguments.flag("--no-net,--no-network", options.no_net, "Disable the network inside");
   arguments.value("--pull", "WHEN", "always, if-missing (usual), never", [&options](const std::string& text) {
     options.pull = text;
     const bool known = text == "always" || text == "if-missing" || text == "never";

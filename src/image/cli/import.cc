@@ -15,10 +15,10 @@ struct ImportOptions {
 };
 
 void define(Arguments& arguments, ImportOptions& options) {
-  arguments.texts("-e,--env", options.env, "NAME=VALUE", "A variable of the image");
-  arguments.texts("--cmd", options.cmd, "WORD", "One word of the image's command; repeat it for more");
-  arguments.text("--workdir", options.workdir, "DIR", "Where commands start");
-  arguments.text("--user", options.user, "USER", "As whom they run");
+  arguments.texts("-e,--env", options.env, "NAME=VALUE", "Set a variable of the image");
+  arguments.texts("--cmd", options.cmd, "WORD", "Add a word to the image's command; repeatable");
+  arguments.text("--workdir", options.workdir, "DIR", "Set the initial directory of commands");
+  arguments.text("--user", options.user, "USER", "Set the user of commands");
   arguments.positional("FROM", options.from, Need::required, "A directory, a tar (plain, gzip, zstd), or '-'");
   arguments.positional("NAME", options.name, Need::required, "The image's name");
 }
@@ -61,7 +61,7 @@ int run(Arguments& arguments, ImportOptions& options) {
 const Command kImport{
     .name = "image import",
     .usage = "DIR|TAR|- NAME [--env NAME=VALUE] [--cmd WORD] [--workdir DIR] [--user USER]",
-    .summary = "Make an image of one layer from a root file system",
+    .summary = "Create an image with one layer from a root file system",
     .examples =
         "  cove image import rootfs/ mine:1\n"
         "  mmdebstrap --variant=minbase bookworm - | cove image import - debian:mine\n"

@@ -14,8 +14,8 @@ struct LoadOptions {
 };
 
 void define(Arguments& arguments, LoadOptions& options) {
-  arguments.text("--name", options.name, "NAME", "Name it so, whatever the archive says");
-  arguments.text("--platform", options.platform, "OS/ARCH", "Of an image for several; default: this machine's");
+  arguments.text("--name", options.name, "NAME", "Set the image's name, overriding the archive");
+  arguments.text("--platform", options.platform, "OS/ARCH", "Select a platform of the image; default: this machine's");
   arguments.flag("-q,--quiet", options.quiet, "Print nothing");
   arguments.positional("FILE", options.file, Need::required, "The archive, '-' for stdin");
 }
@@ -60,7 +60,7 @@ int run(Arguments& arguments, LoadOptions& options) {
 const Command kLoad{
     .name = "image load",
     .usage = "FILE|- [--name NAME] [--platform OS/ARCH]",
-    .summary = "Take images from an archive: of docker save, podman save, skopeo",
+    .summary = "Load images from an archive of docker save, podman save or skopeo",
     .examples =
         "  cove image load app.tar\n"
         "  docker save app | cove image load -\n"

@@ -18,8 +18,8 @@ struct PullCommand {
 };
 
 void define(Arguments& arguments, PullCommand& options) {
-  arguments.flag("-q,--quiet", options.quiet, "Say nothing but the image's name at the end");
-  arguments.value("--platform", "OS/ARCH[/VARIANT]", "Instead of this machine's: linux/arm64",
+  arguments.flag("-q,--quiet", options.quiet, "Print only the image's name");
+  arguments.value("--platform", "OS/ARCH[/VARIANT]", "Select another platform, such as linux/arm64",
                   [&options](const std::string& text) -> Result<void> {
                     COVE_TRY(options.platform, parse_platform(text));
                     return {};
@@ -59,7 +59,7 @@ int run(Arguments&, PullCommand& options) {
 const Command kPull{
     .name = "image pull",
     .usage = "REF [--quiet] [--platform OS/ARCH]",
-    .summary = "Fetch an image from a registry, or from docker or podman on this machine",
+    .summary = "Pull an image from a registry, or from docker or podman on this machine",
     .examples =
         "  cove image pull python:3.12\n"
         "  cove image pull localhost:5000/team/tool@sha256:...\n"
